@@ -1,0 +1,70 @@
+# How the folders of src/ become libraries and their *_test.cc files tests.
+
+add_library(tutti_options INTERFACE)
+target_include_directories(tutti_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+# No contraction: a multiply and an add round twice on every machine, so that a plan gives the same bits everywhere.
+target_compile_options(tutti_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror=return-type
+                                               -Werror=switch -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 and 13 warn falsely about std::string and std::variant under optimisation.
+  target_compile_options(tutti_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow)
+endif()
+if(TUTTI_SANITIZE)
+  add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1 -g1)
+  add_link_options(-fsanitize=${TUTTI_SANITIZE})
+endif()
+if(TUTTI_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+set(TUTTI_FOLDERS "" CACHE INTERNAL "")
+
+# tutti_library(plan USES base PRIVATE_LINKS ...): src/plan and its tests.
+function(tutti_library name)
+  cmake_parse_arguments(ARG "" "" "USES;PRIVATE_LINKS" ${ARGN})
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  set(sources ${all})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  set(tests ${all})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  add_library(tutti_${name} STATIC ${sources})
+  target_link_libraries(tutti_${name} PUBLIC tutti_options PRIVATE fmt::fmt ${ARG_PRIVATE_LINKS})
+  foreach(used IN LISTS ARG_USES)
+    target_link_libraries(tutti_${name} PUBLIC tutti_${used})
+  endforeach()
+  set(TUTTI_FOLDERS ${TUTTI_FOLDERS} ${name} CACHE INTERNAL "")
+  if(TUTTI_TESTS AND tests)
+    tutti_test(${name}_test SOURCES ${tests} LINKS tutti_${name})
+  endif()
+endfunction()
+
+# tutti_test(plan_test SOURCES a_test.cc LINKS tutti_plan): a GoogleTest program, its cases known to ctest.
+function(tutti_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS} tutti_options GTest::gtest_main fmt::fmt Threads::Threads)
+  target_compile_definitions(${name} PRIVATE TUTTI_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  # The commit decides the seeds of the tests that draw random cases; they print them when they fail.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                       PROPERTIES TIMEOUT 600 LABELS ${name})
+endfunction()
+
+# libtutti: all folders in one shared library, for programs that find_package(Tutti).
+function(tutti_combined_library)
+  add_library(tutti SHARED ${PROJECT_SOURCE_DIR}/src/tutti.cc)
+  foreach(folder IN LISTS TUTTI_FOLDERS)
+    target_link_libraries(tutti PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,tutti_${folder}>)
+  endforeach()
+  target_include_directories(tutti PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(tutti PUBLIC cxx_std_20)
+  set_target_properties(tutti PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+endfunction()
