@@ -2,8 +2,9 @@
 // timed by the simulator, printed for people. Plans speak of chunks, never of bytes: a ChunkMap adds those at launch.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,8 +29,8 @@ enum class Collective : std::uint8_t {
   send_receive,
 };
 inline constexpr std::array kCollectives = {
-    Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast,
-    Collective::reduce,     Collective::gather,     Collective::scatter,        Collective::all_to_all,
+    Collective::all_reduce, Collective::all_gather,   Collective::reduce_scatter, Collective::broadcast,
+    Collective::reduce,     Collective::gather,       Collective::scatter,        Collective::all_to_all,
     Collective::barrier,    Collective::send_receive,
 };
 
@@ -85,6 +86,7 @@ struct Step {
   bool finish = false;
 
   bool has_value() const { return receive_from != kNoRank || source_count > 0; }
+  bool operator==(const Step&) const = default;
 };
 
 class StepWriter;
@@ -109,7 +111,7 @@ class Lane {
   // Appends an empty step; the writer fills it in the order of the step rule.
   StepWriter step();
 
-  bool operator==(const Lane& other) const;
+  bool operator==(const Lane& other) const = default;
 
  private:
   friend class StepWriter;
@@ -166,11 +168,12 @@ struct Header {
   Rank root = 0;  // of rooted collectives; the sender of send_receive
   Rank peer = 0;  // the receiver of send_receive
   std::uint32_t chunks = 0;
-  std::uint32_t slots = 2;              // messages a pipe must hold for the plan not to block for ever
+  std::uint32_t slots = 2;               // messages a pipe must hold for the plan not to block for ever
   std::vector<std::uint32_t> domain_of;  // per rank; ranks of one domain reach each other's memory. Empty: no reach
 
   bool is_reachable(Rank a, Rank b) const {
-    return a == b || (!domain_of.empty() && domain_of[static_cast<std::size_t>(a)] == domain_of[static_cast<std::size_t>(b)]);
+    return a == b ||
+           (!domain_of.empty() && domain_of[static_cast<std::size_t>(a)] == domain_of[static_cast<std::size_t>(b)]);
   }
   bool operator==(const Header&) const = default;
 };

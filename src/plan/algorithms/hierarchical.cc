@@ -1,0 +1,170 @@
+#include "plan/algorithms/hierarchical.h"
+
+#include "plan/algorithms/chain.h"
+#include "plan/algorithms/halving.h"
+#include "plan/algorithms/ring.h"
+#include "plan/algorithms/tree.h"
+
+namespace tutti::plan::hierarchical {
+
+std::uint32_t outer_blocks(Outer outer, std::uint32_t host_count) {
+  switch (outer) {
+    case Outer::ring: return host_count;
+    case Outer::halving: return halving::participants(static_cast<Rank>(host_count));
+    case Outer::tree: return 1;
+  }
+  return 1;
+}
+
+namespace {
+
+// One rank's place in the hierarchy.
+struct Place {
+  std::uint32_t host;
+  std::uint32_t local;
+  std::span<const Rank> neighbours;  // the ranks of its host
+  bool has_rail;
+
+  Place(const Setting& setting, Rank me)
+      : host(setting.host_of(me)),
+        local(setting.local_of(me)),
+        neighbours(setting.host(host)),
+        has_rail(local < setting.rail_count()) {}
+
+  void meet(Lane& lane) const { plan::meet(lane, neighbours, static_cast<Rank>(local)); }
+};
+
+// The view of the rail that this rank serves: members are hosts.
+View rail_view(const Setting& setting, const Place& place, std::uint32_t lane, std::uint32_t blocks_per_rail) {
+  return {.members = setting.rail(place.local),
+          .me = static_cast<Rank>(place.host),
+          .root = static_cast<Rank>(setting.host_of(setting.shape().root)),
+          .lane = lane,
+          .lanes = setting.shape().lanes,
+          .first_block = place.local * blocks_per_rail};
+}
+
+// Runs `work` on the rail between two meetings of the host, so that no neighbour's memory is touched before it has
+// come or after it may have gone.
+template <class Work>
+void on_rails(const Setting& setting, Rank me, Program& program, Work work) {
+  const Place place(setting, me);
+  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
+    Lane& steps = program.lanes.emplace_back();
+    place.meet(steps);
+    if (place.has_rail) work(steps, place, lane);
+    place.meet(steps);
+  }
+}
+
+void all_reduce_by_tree(const Setting& setting, Rank me, Program& program) {
+  const Place place(setting, me);
+  program.lanes.resize(std::size_t{2} * setting.shape().lanes);
+  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
+    Lane& up = program.lanes[2 * lane];
+    Lane& down = program.lanes[2 * lane + 1];
+    place.meet(up);
+    if (place.has_rail) {
+      View v = rail_view(setting, place, lane, 1);
+      v.root = 0;
+      v.contributors = v.mirrors = place.neighbours;
+      tree::all_reduce({up, down, 2 * lane}, v);
+    }
+    place.meet(down);
+  }
+}
+
+}  // namespace
+
+void all_reduce(const Setting& setting, Rank me, Program& program, Outer outer) {
+  if (outer == Outer::tree) return all_reduce_by_tree(setting, me, program);
+  on_rails(setting, me, program, [&](Lane& steps, const Place& place, std::uint32_t lane) {
+    View v = rail_view(setting, place, lane, outer_blocks(outer, setting.host_count()));
+    v.contributors = v.mirrors = place.neighbours;
+    outer == Outer::ring ? ring::all_reduce(steps, v) : halving::all_reduce(steps, v);
+  });
+}
+
+void broadcast(const Setting& setting, Rank me, Program& program, Outer outer) {
+  on_rails(setting, me, program, [&](Lane& steps, const Place& place, std::uint32_t lane) {
+    View v = rail_view(setting, place, lane, 1);
+    v.contributors = {&setting.shape().root, 1};  // loaded on the root's host alone
+    v.mirrors = place.neighbours;
+    outer == Outer::ring ? chain::broadcast(steps, v) : tree::broadcast(steps, v);
+  });
+}
+
+void reduce(const Setting& setting, Rank me, Program& program, Outer outer) {
+  on_rails(setting, me, program, [&](Lane& steps, const Place& place, std::uint32_t lane) {
+    View v = rail_view(setting, place, lane, 1);
+    v.contributors = place.neighbours;
+    v.mirrors = {&setting.shape().root, 1};  // stored on the root's host alone
+    outer == Outer::ring ? chain::reduce(steps, v) : tree::reduce(steps, v);
+  });
+}
+
+namespace {
+
+// Rail q carries the blocks of the ranks q, q + rails, q + 2 * rails ... of every host, one layer after the other;
+// a host that has no rank in a layer takes part with an empty block.
+template <class Work>
+void for_layers(const Setting& setting, const Place& place, Work work) {
+  const std::uint32_t rails = setting.rail_count();
+  for (std::uint32_t local = place.local;; local += rails) {
+    std::vector<std::uint32_t> blocks;
+    bool is_empty = true;
+    for (std::uint32_t host = 0; host < setting.host_count(); ++host) {
+      const auto members = setting.host(host);
+      const bool has_block = local < members.size();
+      blocks.push_back(has_block ? static_cast<std::uint32_t>(members[local]) : View::kNoBlock);
+      is_empty = is_empty && !has_block;
+    }
+    if (is_empty) return;
+    work(blocks, local < place.neighbours.size() ? place.neighbours.subspan(local, 1) : std::span<const Rank>());
+  }
+}
+
+}  // namespace
+
+void all_gather(const Setting& setting, Rank me, Program& program) {
+  on_rails(setting, me, program, [&](Lane& steps, const Place& place, std::uint32_t lane) {
+    for_layers(setting, place, [&](std::span<const std::uint32_t> blocks, std::span<const Rank> owner) {
+      View v = rail_view(setting, place, lane, 0);
+      v.block_of = blocks;
+      v.contributors = owner;
+      v.mirrors = place.neighbours;
+      ring::all_gather(steps, v);
+    });
+  });
+}
+
+void reduce_scatter(const Setting& setting, Rank me, Program& program) {
+  on_rails(setting, me, program, [&](Lane& steps, const Place& place, std::uint32_t lane) {
+    for_layers(setting, place, [&](std::span<const std::uint32_t> blocks, std::span<const Rank> owner) {
+      View v = rail_view(setting, place, lane, 0);
+      v.block_of = blocks;
+      v.contributors = place.neighbours;
+      v.mirrors = owner;
+      ring::reduce_scatter(steps, v);
+    });
+  });
+}
+
+// Only tokens, so it needs no reach: the first rank of a host collects its neighbours, meets the other hosts' first
+// ranks, and lets the neighbours go.
+void barrier(const Setting& setting, Rank me, Program& program) {
+  const Place place(setting, me);
+  Lane& lane = program.lanes.emplace_back();
+  const Rank leader = place.neighbours[0];
+  if (me != leader) {
+    lane.step().signal(leader);
+    lane.step().wait(leader);
+    return;
+  }
+  const auto rest = others(place.neighbours, me);
+  if (!rest.empty()) lane.step().wait(rest);
+  meet(lane, setting.rail(0), static_cast<Rank>(place.host));
+  if (!rest.empty()) lane.step().signal(rest);
+}
+
+}  // namespace tutti::plan::hierarchical

@@ -1,0 +1,177 @@
+#include "plan/algorithms/hierarchical_pipes.h"
+
+#include "plan/algorithms/chain.h"
+#include "plan/algorithms/halving.h"
+#include "plan/algorithms/ring.h"
+#include "plan/algorithms/tree.h"
+
+namespace tutti::plan::hierarchical_pipes {
+
+namespace {
+
+struct Place {
+  std::uint32_t host;
+  Rank local;
+  std::span<const Rank> neighbours;
+  Rank rails;
+
+  Place(const Setting& setting, Rank me)
+      : host(setting.host_of(me)),
+        local(static_cast<Rank>(setting.local_of(me))),
+        neighbours(setting.host(host)),
+        rails(static_cast<Rank>(setting.rail_count())) {}
+
+  Rank size() const { return static_cast<Rank>(neighbours.size()); }
+  bool has_rail(Rank position) const { return position < rails; }
+  Rank rank(Rank position) const { return neighbours[static_cast<std::size_t>(position)]; }
+};
+
+// Visits the neighbours in rounds in which positions add up to the round's number, so that both ends meet.
+template <class Each>
+void for_neighbours(const Place& place, Each each) {
+  for (Rank round = 0; round < place.size(); ++round) {
+    const Rank partner = ((round - place.local) % place.size() + place.size()) % place.size();
+    if (partner != place.local) each(partner);
+  }
+}
+
+// The host's sum of rail q's blocks gathers in the output of the rank that serves rail q.
+void reduce_to_rails(Lane& lane, const Place& place, const View& whole, Rank blocks) {
+  bool is_first = true;
+  for_neighbours(place, [&](Rank partner) {
+    if (place.has_rail(partner)) {
+      lane.step().load(whole.own(Buffer::in, partner * blocks, blocks)).send(place.rank(partner));
+    }
+    if (place.has_rail(place.local)) {
+      const Rank mine = place.local * blocks;
+      lane.step()
+          .receive(place.rank(partner))
+          .load(whole.own(is_first ? Buffer::in : Buffer::out, mine, blocks))
+          .store(whole.own(Buffer::out, mine, blocks));
+      is_first = false;
+    }
+  });
+  if (place.size() == 1) {  // nobody to exchange with: the rank serves every rail there is, which is one
+    lane.step().load(whole.own(Buffer::in, 0, blocks)).store(whole.own(Buffer::out, 0, blocks));
+  }
+}
+
+void gather_from_rails(Lane& lane, const Place& place, const View& whole, Rank blocks) {
+  for_neighbours(place, [&](Rank partner) {
+    if (place.has_rail(place.local)) {
+      lane.step().load(whole.own(Buffer::out, place.local * blocks, blocks)).send(place.rank(partner));
+    }
+    if (place.has_rail(partner)) {
+      lane.step().receive(place.rank(partner)).store(whole.own(Buffer::out, partner * blocks, blocks));
+    }
+  });
+}
+
+View rail_view(const Setting& setting, const Place& place, std::uint32_t lane, Rank blocks) {
+  return {.members = setting.rail(static_cast<std::uint32_t>(place.local)),
+          .me = static_cast<Rank>(place.host),
+          .lane = lane,
+          .lanes = setting.shape().lanes,
+          .first_block = static_cast<std::uint32_t>(place.local * blocks),
+          .source = Buffer::out};
+}
+
+void all_reduce_by_tree(const Setting& setting, Rank me, Program& program) {
+  const Place place(setting, me);
+  program.lanes.resize(std::size_t{2} * setting.shape().lanes);
+  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
+    Lane& up = program.lanes[2 * lane];
+    Lane& down = program.lanes[2 * lane + 1];
+    const View whole = setting.view(me, lane);
+    reduce_to_rails(up, place, whole, 1);
+    if (place.has_rail(place.local)) tree::all_reduce({up, down, 2 * lane}, rail_view(setting, place, lane, 1));
+    gather_from_rails(down, place, whole, 1);
+  }
+}
+
+}  // namespace
+
+void all_reduce(const Setting& setting, Rank me, Program& program, Outer outer) {
+  if (outer == Outer::tree) return all_reduce_by_tree(setting, me, program);
+  const Place place(setting, me);
+  const auto blocks = static_cast<Rank>(hierarchical::outer_blocks(outer, setting.host_count()));
+  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
+    Lane& steps = program.lanes.emplace_back();
+    const View whole = setting.view(me, lane);
+    reduce_to_rails(steps, place, whole, blocks);
+    if (place.has_rail(place.local)) {
+      const View v = rail_view(setting, place, lane, blocks);
+      outer == Outer::ring ? ring::all_reduce(steps, v) : halving::all_reduce(steps, v);
+    }
+    gather_from_rails(steps, place, whole, blocks);
+  }
+}
+
+namespace {
+
+// One rank speaks for each host: the root for its own, the first rank for the others.
+struct Leaders {
+  std::vector<Rank> ranks;  // per host
+  Rank leader;              // of this rank's host
+  Rank local_root;          // its position there
+  View across;
+  View inside;
+
+  Leaders(const Setting& setting, Rank me, std::uint32_t lane) {
+    const Rank root = setting.shape().root;
+    const Place place(setting, me);
+    for (std::uint32_t host = 0; host < setting.host_count(); ++host) {
+      ranks.push_back(host == setting.host_of(root) ? root : setting.host(host)[0]);
+    }
+    leader = ranks[place.host];
+    local_root = static_cast<Rank>(setting.local_of(leader));
+    across = {.members = ranks,
+              .me = static_cast<Rank>(place.host),
+              .root = static_cast<Rank>(setting.host_of(root)),
+              .lane = lane,
+              .lanes = setting.shape().lanes};
+    inside = across;
+    inside.members = place.neighbours;
+    inside.me = place.local;
+    inside.root = local_root;
+  }
+  Leaders(const Leaders&) = delete;  // the views look into `ranks`
+  Leaders& operator=(const Leaders&) = delete;
+};
+
+}  // namespace
+
+void broadcast(const Setting& setting, Rank me, Program& program, Outer outer) {
+  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
+    Lane& steps = program.lanes.emplace_back();
+    Leaders leaders(setting, me, lane);
+    if (me == leaders.leader) {
+      outer == Outer::ring ? chain::broadcast(steps, leaders.across) : tree::broadcast(steps, leaders.across);
+      if (leaders.inside.n() > 1) {
+        steps.step().load(leaders.inside.own(Buffer::out, 0)).send(leaders.inside.next());
+      }
+    } else {
+      chain::broadcast(steps, leaders.inside);
+    }
+  }
+}
+
+// The host's sum waits in the leader's scratch, since only the root has an output.
+void reduce(const Setting& setting, Rank me, Program& program, Outer outer) {
+  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
+    Lane& steps = program.lanes.emplace_back();
+    Leaders leaders(setting, me, lane);
+    if (me != leaders.leader) {
+      chain::reduce(steps, leaders.inside);
+      continue;
+    }
+    if (leaders.inside.n() > 1) {
+      auto step = steps.step().receive(leaders.inside.previous());
+      leaders.inside.load(step, 0).store(leaders.inside.own(Buffer::scratch, 0));
+      leaders.across.source = Buffer::scratch;
+    }
+    outer == Outer::ring ? chain::reduce(steps, leaders.across) : tree::reduce(steps, leaders.across);
+  }
+}
+
+}  // namespace tutti::plan::hierarchical_pipes

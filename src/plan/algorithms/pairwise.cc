@@ -1,0 +1,81 @@
+#include "plan/algorithms/pairwise.h"
+
+namespace tutti::plan::pairwise {
+
+namespace {
+
+// In round r the members whose positions add up to r are partners, so both ends of an exchange meet in the same round
+// and what a member gives leaves its place before what it gets arrives there. Each sits out one round.
+template <class Each>
+void for_partners(const View& v, Each each) {
+  for (Rank round = 0; round < v.n(); ++round) {
+    const Rank partner = v.wrap(round - v.me);
+    if (partner != v.me) each(partner);
+  }
+}
+
+}  // namespace
+
+void all_to_all(Lane& lane, const View& v) {
+  lane.step().load(v.own(Buffer::in, v.me)).store(v.own(Buffer::out, v.me));
+  for_partners(v, [&](Rank partner) {
+    lane.step().load(v.own(Buffer::in, partner)).send(v.rank(partner));
+    lane.step().receive(v.rank(partner)).store(v.own(Buffer::out, partner));
+  });
+}
+
+void all_gather(Lane& lane, const View& v) {
+  lane.step().load(v.own(Buffer::in, v.me)).store(v.own(Buffer::out, v.me));
+  for_partners(v, [&](Rank partner) {
+    lane.step().load(v.own(Buffer::in, v.me)).send(v.rank(partner));
+    lane.step().receive(v.rank(partner)).store(v.own(Buffer::out, partner));
+  });
+}
+
+void reduce_scatter(Lane& lane, const View& v) {
+  Rank rounds = 0;
+  for_partners(v, [&](Rank partner) {
+    const bool is_first = rounds++ == 0;
+    lane.step().load(v.own(Buffer::in, partner)).send(v.rank(partner));
+    lane.step()
+        .receive(v.rank(partner))
+        .load(v.own(is_first ? Buffer::in : Buffer::out, v.me))
+        .finish(rounds == v.n() - 1)
+        .store(v.own(Buffer::out, v.me));
+  });
+}
+
+void gather(Lane& lane, const View& v) {
+  if (v.me != v.root) {
+    lane.step().load(v.own(Buffer::in, v.me)).send(v.rank(v.root));
+    return;
+  }
+  lane.step().load(v.own(Buffer::in, v.me)).store(v.own(Buffer::out, v.me));
+  for (Rank distance = 1; distance < v.n(); ++distance) {
+    const Rank from = v.wrap(v.me + distance);
+    lane.step().receive(v.rank(from)).store(v.own(Buffer::out, from));
+  }
+}
+
+void scatter(Lane& lane, const View& v) {
+  if (v.me != v.root) {
+    lane.step().receive(v.rank(v.root)).store(v.own(Buffer::out, v.me));
+    return;
+  }
+  for (Rank distance = 1; distance < v.n(); ++distance) {
+    const Rank to = v.wrap(v.me + distance);
+    lane.step().load(v.own(Buffer::in, to)).send(v.rank(to));
+  }
+  lane.step().load(v.own(Buffer::in, v.me)).store(v.own(Buffer::out, v.me));
+}
+
+void send_receive(Lane& lane, const View& v, Rank from, Rank to) {
+  if (from == to) {
+    if (v.self() == from) lane.step().load(v.own(Buffer::in, 0)).store(v.own(Buffer::out, 0));
+    return;
+  }
+  if (v.self() == from) lane.step().load(v.own(Buffer::in, 0)).send(to);
+  if (v.self() == to) lane.step().receive(from).store(v.own(Buffer::out, 0));
+}
+
+}  // namespace tutti::plan::pairwise

@@ -1,0 +1,15 @@
+// Pairwise: every two ranks that have something for each other exchange it directly, in rounds in which all are busy.
+#pragma once
+
+#include "plan/algorithms/setting.h"
+
+namespace tutti::plan::pairwise {
+
+void all_to_all(Lane& lane, const View& v);
+void all_gather(Lane& lane, const View& v);
+void reduce_scatter(Lane& lane, const View& v);
+void gather(Lane& lane, const View& v);
+void scatter(Lane& lane, const View& v);
+void send_receive(Lane& lane, const View& v, Rank from, Rank to);
+
+}  // namespace tutti::plan::pairwise

@@ -1,0 +1,203 @@
+// The list of all algorithms: which collective, when it fits, into how many blocks it divides the data.
+#include <algorithm>
+#include <array>
+
+#include "plan/algorithms/bruck.h"
+#include "plan/algorithms/chain.h"
+#include "plan/algorithms/direct.h"
+#include "plan/algorithms/halving.h"
+#include "plan/algorithms/hierarchical.h"
+#include "plan/algorithms/hierarchical_pipes.h"
+#include "plan/algorithms/pairwise.h"
+#include "plan/algorithms/ring.h"
+#include "plan/algorithms/tree.h"
+
+namespace tutti::plan {
+
+namespace {
+
+using hierarchical::Outer;
+
+// Plans with n * n steps stop being sensible, and being buildable, somewhere; choose a hierarchical one before that.
+constexpr Rank kQuadraticRanksMax = 1024;
+constexpr Rank kBruckAllToAllRanksMax = 256;  // n * n * log n steps
+
+std::uint32_t host_count(const Shape& shape) {
+  std::vector<std::uint32_t> hosts = shape.host_of;
+  std::sort(hosts.begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(hosts.size()));
+}
+
+bool is_alone(const Shape& s) { return s.ranks == 1; }
+bool is_group(const Shape& s) { return s.ranks > 1 && s.orders.empty(); }
+bool is_ring(const Shape& s) { return s.ranks > 1 && s.ranks <= kQuadraticRanksMax; }
+bool is_chain(const Shape& s) { return s.ranks > 1; }
+bool is_small_group(const Shape& s) { return is_group(s) && s.ranks <= kQuadraticRanksMax; }
+bool is_bruck_all_to_all(const Shape& s) { return is_group(s) && s.ranks <= kBruckAllToAllRanksMax && !s.in_place; }
+bool is_within_reach(const Shape& s) { return is_small_group(s) && s.reach && host_count(s) == 1; }
+bool is_within_reach_apart(const Shape& s) { return is_within_reach(s) && !s.in_place; }
+bool is_hierarchy(const Shape& s) {
+  const std::uint32_t hosts = is_group(s) ? host_count(s) : 1;
+  return hosts > 1 && hosts < static_cast<std::uint32_t>(s.ranks);
+}
+bool is_ring_hierarchy(const Shape& s) {
+  return is_hierarchy(s) && host_count(s) <= static_cast<std::uint32_t>(kQuadraticRanksMax);
+}
+bool is_reach_hierarchy(const Shape& s) { return is_ring_hierarchy(s) && s.reach; }
+
+std::uint32_t no_blocks(const Shape&) { return 0; }
+std::uint32_t one_block(const Shape&) { return 1; }
+std::uint32_t block_per_rank(const Shape& s) { return static_cast<std::uint32_t>(s.ranks); }
+std::uint32_t block_per_participant(const Shape& s) { return halving::participants(s.ranks); }
+
+std::uint32_t rail_count(const Shape& s) { return Setting(s, 0).rail_count(); }
+template <Outer outer>
+std::uint32_t rail_blocks(const Shape& s) {
+  return rail_count(s) * hierarchical::outer_blocks(outer, host_count(s));
+}
+std::uint32_t block_per_rail_with_reach(const Shape& s) { return s.reach ? rail_count(s) : 1; }
+
+// Every lane runs the same algorithm on its share of every block.
+template <void (*Emit)(Lane&, const View&)>
+void in_lanes(const Setting& setting, Rank me, Program& program) {
+  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
+    Emit(program.lanes.emplace_back(), setting.view(me, lane));
+  }
+}
+
+// Tokens carry no data to divide.
+template <void (*Emit)(Lane&, const View&)>
+void in_one_lane(const Setting& setting, Rank me, Program& program) {
+  Emit(program.lanes.emplace_back(), setting.view(me, 0));
+}
+
+template <void (*Emit)(Lane&, const View&, Rank, Rank)>
+void between_two(const Setting& setting, Rank me, Program& program) {
+  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
+    Emit(program.lanes.emplace_back(), setting.view(me, lane), setting.shape().root, setting.shape().peer);
+  }
+}
+
+void tree_all_reduce(const Setting& setting, Rank me, Program& program) {
+  program.lanes.resize(std::size_t{2} * setting.shape().lanes);
+  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
+    tree::all_reduce({program.lanes[2 * lane], program.lanes[2 * lane + 1], 2 * lane}, setting.view(me, lane));
+  }
+}
+
+void copy_over(Lane& lane, const View& v) { lane.step().load(v.own(Buffer::in, 0)).store(v.own(Buffer::out, 0)); }
+void copy_and_finish(Lane& lane, const View& v) {
+  lane.step().load(v.own(Buffer::in, 0)).finish().store(v.own(Buffer::out, 0));
+}
+void nothing(Lane&, const View&) {}
+
+using Hierarchical = void (*)(const Setting&, Rank, Program&, Outer);
+template <Hierarchical with_reach, Hierarchical with_pipes, Outer outer>
+void in_hierarchy(const Setting& setting, Rank me, Program& program) {
+  (setting.shape().reach ? with_reach : with_pipes)(setting, me, program, outer);
+}
+
+using C = Collective;
+constexpr std::string_view kAlone = "one rank: copies its input to its output";
+constexpr std::string_view kDirect = "ranks work in each other's memory and exchange only tokens";
+constexpr std::string_view kRing = "blocks go around a ring; least data, n - 1 hops a phase";
+constexpr std::string_view kHalving = "partners exchange halves at doubling distances; least data, log n hops";
+constexpr std::string_view kTree = "two complementary binary trees; log n hops, tiles in a pipeline";
+constexpr std::string_view kBruck = "what a rank holds doubles each round; fewest hops";
+constexpr std::string_view kPairwise = "every two ranks exchange what they have for each other";
+constexpr std::string_view kChain = "ranks in a row, tiles in a pipeline; best for large data";
+constexpr std::string_view kHierarchical = "inside hosts, across hosts by rail, inside hosts";
+
+namespace h = hierarchical;
+namespace hp = hierarchical_pipes;
+
+constexpr std::array kAlgorithms = {
+    Algorithm{"direct", C::all_reduce, kDirect, is_within_reach, block_per_rank, in_lanes<direct::all_reduce>},
+    Algorithm{"direct_each", C::all_reduce,
+              "every rank adds up all inputs for itself; one round of tokens less to wait for", is_within_reach,
+              one_block, in_lanes<direct::all_reduce_each>},
+    Algorithm{"ring", C::all_reduce, kRing, is_ring, block_per_rank, in_lanes<ring::all_reduce>},
+    Algorithm{"halving", C::all_reduce, kHalving, is_group, block_per_participant, in_lanes<halving::all_reduce>},
+    Algorithm{"tree", C::all_reduce, kTree, is_group, one_block, tree_all_reduce},
+    Algorithm{"hierarchical_ring", C::all_reduce, kHierarchical, is_ring_hierarchy, rail_blocks<Outer::ring>,
+              in_hierarchy<h::all_reduce, hp::all_reduce, Outer::ring>},
+    Algorithm{"hierarchical_halving", C::all_reduce, kHierarchical, is_hierarchy, rail_blocks<Outer::halving>,
+              in_hierarchy<h::all_reduce, hp::all_reduce, Outer::halving>},
+    Algorithm{"hierarchical_tree", C::all_reduce, kHierarchical, is_hierarchy, rail_blocks<Outer::tree>,
+              in_hierarchy<h::all_reduce, hp::all_reduce, Outer::tree>},
+    Algorithm{"alone", C::all_reduce, kAlone, is_alone, one_block, in_lanes<copy_and_finish>},
+
+    Algorithm{"direct", C::all_gather, kDirect, is_within_reach, block_per_rank, in_lanes<direct::all_gather>},
+    Algorithm{"ring", C::all_gather, kRing, is_ring, block_per_rank, in_lanes<ring::all_gather>},
+    Algorithm{"halving", C::all_gather, kHalving, is_group, block_per_rank, in_lanes<halving::all_gather>},
+    Algorithm{"bruck", C::all_gather, kBruck, is_group, block_per_rank, in_lanes<bruck::all_gather>},
+    Algorithm{"pairwise", C::all_gather, kPairwise, is_small_group, block_per_rank, in_lanes<pairwise::all_gather>},
+    Algorithm{"hierarchical_ring", C::all_gather, kHierarchical, is_reach_hierarchy, block_per_rank, h::all_gather},
+    Algorithm{"alone", C::all_gather, kAlone, is_alone, one_block, in_lanes<copy_over>},
+
+    Algorithm{"direct", C::reduce_scatter, kDirect, is_within_reach, block_per_rank, in_lanes<direct::reduce_scatter>},
+    Algorithm{"ring", C::reduce_scatter, kRing, is_ring, block_per_rank, in_lanes<ring::reduce_scatter>},
+    Algorithm{"halving", C::reduce_scatter, kHalving, is_group, block_per_rank, in_lanes<halving::reduce_scatter>},
+    Algorithm{"pairwise", C::reduce_scatter, kPairwise, is_small_group, block_per_rank,
+              in_lanes<pairwise::reduce_scatter>},
+    Algorithm{"hierarchical_ring", C::reduce_scatter, kHierarchical, is_reach_hierarchy, block_per_rank,
+              h::reduce_scatter},
+    Algorithm{"alone", C::reduce_scatter, kAlone, is_alone, one_block, in_lanes<copy_and_finish>},
+
+    Algorithm{"direct", C::broadcast, kDirect, is_within_reach, one_block, in_lanes<direct::broadcast>},
+    Algorithm{"chain", C::broadcast, kChain, is_chain, one_block, in_lanes<chain::broadcast>},
+    Algorithm{"tree", C::broadcast, kTree, is_group, one_block, in_lanes<tree::broadcast>},
+    Algorithm{"hierarchical_chain", C::broadcast, kHierarchical, is_hierarchy, block_per_rail_with_reach,
+              in_hierarchy<h::broadcast, hp::broadcast, Outer::ring>},
+    Algorithm{"hierarchical_tree", C::broadcast, kHierarchical, is_hierarchy, block_per_rail_with_reach,
+              in_hierarchy<h::broadcast, hp::broadcast, Outer::tree>},
+    Algorithm{"alone", C::broadcast, kAlone, is_alone, one_block, in_lanes<copy_over>},
+
+    Algorithm{"direct", C::reduce, kDirect, is_within_reach, block_per_rank, in_lanes<direct::reduce>},
+    Algorithm{"chain", C::reduce, kChain, is_chain, one_block, in_lanes<chain::reduce>},
+    Algorithm{"tree", C::reduce, kTree, is_group, one_block, in_lanes<tree::reduce>},
+    Algorithm{"hierarchical_chain", C::reduce, kHierarchical, is_hierarchy, block_per_rail_with_reach,
+              in_hierarchy<h::reduce, hp::reduce, Outer::ring>},
+    Algorithm{"hierarchical_tree", C::reduce, kHierarchical, is_hierarchy, block_per_rail_with_reach,
+              in_hierarchy<h::reduce, hp::reduce, Outer::tree>},
+    Algorithm{"alone", C::reduce, kAlone, is_alone, one_block, in_lanes<copy_and_finish>},
+
+    Algorithm{"direct", C::gather, kDirect, is_within_reach, block_per_rank, in_lanes<direct::gather>},
+    Algorithm{"pairwise", C::gather, kPairwise, is_group, block_per_rank, in_lanes<pairwise::gather>},
+    Algorithm{"alone", C::gather, kAlone, is_alone, one_block, in_lanes<copy_over>},
+
+    Algorithm{"direct", C::scatter, kDirect, is_within_reach, block_per_rank, in_lanes<direct::scatter>},
+    Algorithm{"pairwise", C::scatter, kPairwise, is_group, block_per_rank, in_lanes<pairwise::scatter>},
+    Algorithm{"alone", C::scatter, kAlone, is_alone, one_block, in_lanes<copy_over>},
+
+    Algorithm{"direct", C::all_to_all, kDirect, is_within_reach_apart, block_per_rank, in_lanes<direct::all_to_all>},
+    Algorithm{"pairwise", C::all_to_all, kPairwise, is_small_group, block_per_rank, in_lanes<pairwise::all_to_all>},
+    Algorithm{"bruck", C::all_to_all, kBruck, is_bruck_all_to_all, block_per_rank, in_lanes<bruck::all_to_all>},
+    Algorithm{"alone", C::all_to_all, kAlone, is_alone, one_block, in_lanes<copy_over>},
+
+    Algorithm{"direct", C::barrier, "every rank tells every other", is_small_group, no_blocks,
+              in_one_lane<direct::barrier>},
+    Algorithm{"bruck", C::barrier, kBruck, is_group, no_blocks, in_one_lane<bruck::barrier>},
+    Algorithm{"tree", C::barrier, kTree, is_group, no_blocks, in_one_lane<tree::barrier>},
+    Algorithm{"hierarchical", C::barrier, kHierarchical, is_hierarchy, no_blocks, h::barrier},
+    Algorithm{"alone", C::barrier, "one rank has nobody to wait for", is_alone, no_blocks, in_one_lane<nothing>},
+
+    Algorithm{"direct", C::send_receive, kDirect, [](const Shape& s) { return is_within_reach(s) && s.root != s.peer; },
+              one_block, between_two<direct::send_receive>},
+    Algorithm{"pairwise", C::send_receive, kPairwise, [](const Shape& s) { return s.orders.empty(); }, one_block,
+              between_two<pairwise::send_receive>},
+};
+
+}  // namespace
+
+std::span<const Algorithm> algorithms() { return kAlgorithms; }
+
+const Algorithm* find_algorithm(std::string_view name, Collective collective) {
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (algorithm.name == name && algorithm.collective == collective) return &algorithm;
+  }
+  return nullptr;
+}
+
+}  // namespace tutti::plan

@@ -1,0 +1,102 @@
+#include "plan/algorithms/setting.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "base/assert.h"
+
+namespace tutti::plan {
+
+Slice View::slice(Buffer buffer, Rank owner, Rank block, Rank count) const {
+  TUTTI_DCHECK(block_of.empty() || count == 1, "a range of blocks needs blocks in a row");
+  const auto index = static_cast<std::uint32_t>(block);
+  Slice slice{.owner = owner, .count = static_cast<std::uint32_t>(count), .buffer = buffer};
+  const std::uint32_t place = block_of.empty() ? first_block + index : block_of[index];
+  if (place == kNoBlock) {
+    slice.count = 0;
+    return slice;
+  }
+  slice.chunk = place * lanes + lane;
+  if (count > 1) slice.stride = static_cast<std::uint16_t>(lanes);
+  return slice;
+}
+
+StepWriter& View::load(StepWriter& step, Rank block, Rank count) const {
+  if (contributors.empty()) return step.load(own(source, block, count));
+  for (const Rank owner : contributors) step.load(slice(source, owner, block, count));
+  return step;
+}
+
+StepWriter& View::deliver(StepWriter& step, Rank block, Rank count) const {
+  if (mirrors.empty()) return step.store(own(target, block, count));
+  for (const Rank owner : mirrors) step.store(slice(target, owner, block, count));
+  return step;
+}
+
+Setting::Setting(const Shape& shape, std::uint32_t blocks) : shape_(shape), blocks_(blocks) {
+  const auto n = static_cast<std::size_t>(shape.ranks);
+  everyone_.resize(n);
+  std::iota(everyone_.begin(), everyone_.end(), 0);
+  for (const auto& order : shape.orders) {
+    auto& positions = positions_.emplace_back(n);
+    for (std::size_t i = 0; i < n; ++i) positions[static_cast<std::size_t>(order[i])] = static_cast<Rank>(i);
+    blocks_of_.emplace_back(order.begin(), order.end());
+  }
+
+  host_of_.resize(n);
+  local_of_.resize(n);
+  std::map<std::uint32_t, std::uint32_t> index_of;  // hosts may be numbered in any way
+  for (std::size_t rank = 0; rank < n; ++rank) {
+    const std::uint32_t name = shape.host_of.empty() ? 0 : shape.host_of[rank];
+    const auto [entry, is_new] = index_of.try_emplace(name, static_cast<std::uint32_t>(hosts_.size()));
+    if (is_new) hosts_.emplace_back();
+    auto& host = hosts_[entry->second];
+    host_of_[rank] = entry->second;
+    local_of_[rank] = static_cast<std::uint32_t>(host.size());
+    host.push_back(static_cast<Rank>(rank));
+  }
+  const auto smaller = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+  rails_.resize(std::min_element(hosts_.begin(), hosts_.end(), smaller)->size());
+  for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
+    for (const auto& host : hosts_) rails_[rail].push_back(host[rail]);
+  }
+}
+
+View Setting::view(Rank me, std::uint32_t lane) const {
+  View view{.members = everyone_, .me = me, .root = shape_.root, .lane = lane, .lanes = shape_.lanes};
+  if (!shape_.orders.empty()) {
+    const std::size_t order = lane % shape_.orders.size();
+    view.members = shape_.orders[order];
+    view.me = positions_[order][static_cast<std::size_t>(me)];
+    view.root = positions_[order][static_cast<std::size_t>(shape_.root)];
+    if (has_blocks(shape_.collective)) view.block_of = blocks_of_[order];
+  }
+  return view;
+}
+
+std::vector<Rank> others(std::span<const Rank> members, Rank me) {
+  std::vector<Rank> rest;
+  for (const Rank member : members) {
+    if (member != me) rest.push_back(member);
+  }
+  return rest;
+}
+
+void meet(Lane& lane, std::span<const Rank> members, Rank me) {
+  const auto n = static_cast<Rank>(members.size());
+  const auto member = [&](Rank position) { return members[static_cast<std::size_t>((position + n) % n)]; };
+  if (n <= kMeetAllPairsMax) {
+    const auto rest = others(members, member(me));
+    if (rest.empty()) return;
+    lane.step().signal(rest);
+    lane.step().wait(rest);
+    return;
+  }
+  for (Rank distance = 1; distance < n; distance *= 2) {
+    lane.step().signal(member(me + distance));
+    lane.step().wait(member(me - distance));
+  }
+}
+
+}  // namespace tutti::plan
