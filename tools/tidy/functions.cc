@@ -1,4 +1,4 @@
-#include "tidy/functions.h"
+#include "tools/tidy/functions.h"
 
 #include <regex>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tidy/source.h"
+#include "tools/tidy/source.h"
 
 namespace tutti::tidy {
 

@@ -1,4 +1,4 @@
-#include "tidy/layers.h"
+#include "tools/tidy/layers.h"
 
 #include <fmt/format.h>
 

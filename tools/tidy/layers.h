@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tidy/source.h"
+#include "tools/tidy/source.h"
 
 namespace tutti::tidy {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "tidy/tidy.h"
+#include "tools/tidy/tidy.h"
 
 int main(int argument_count, char** arguments) {
   const std::string_view root = argument_count > 1 ? arguments[1] : ".";

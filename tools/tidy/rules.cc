@@ -1,4 +1,4 @@
-#include "tidy/rules.h"
+#include "tools/tidy/rules.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <regex>
 
 #include "base/text.h"
-#include "tidy/functions.h"
+#include "tools/tidy/functions.h"
 
 namespace tutti::tidy {
 

@@ -1,4 +1,4 @@
-#include "tidy/source.h"
+#include "tools/tidy/source.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tidy/tidy.h"
+#include "tools/tidy/tidy.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <iterator>
 #include <tuple>
 
-#include "tidy/layers.h"
-#include "tidy/rules.h"
+#include "tools/tidy/layers.h"
+#include "tools/tidy/rules.h"
 
 namespace tutti::tidy {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "tidy/source.h"
+#include "tools/tidy/source.h"
 
 namespace tutti::tidy {
 

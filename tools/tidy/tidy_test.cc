@@ -1,4 +1,4 @@
-#include "tidy/tidy.h"
+#include "tools/tidy/tidy.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "tidy/functions.h"
+#include "tools/tidy/functions.h"
 
 namespace tutti::tidy {
 namespace {
