@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tools/tutti/command.h"
+#include "tools/tutti/completion.h"
+#include "tools/tutti/manual.h"
+#include "tools/tutti/usage.h"
+#include "tutti/version.h"
+
+namespace tutti::tool {
+
+namespace {
+
+void add_commands(CLI::App& root, Commands& commands) {
+  root.set_version_flag("--version", "tutti " TUTTI_VERSION, "Print the version and exit");
+  root.set_help_flag("-h,--help", "Print this help and exit");
+  root.footer("Examples:\n  tutti plan list\n  tutti plan --help\n  tutti manual | man -l -");
+  root.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  root.get_formatter()->column_width(32);
+  root.require_subcommand(0, 1);
+  add_plan_command(root, commands);
+  add_completion_command(root, commands);
+  add_manual_command(root, commands);
+}
+
+int fail(const std::string& sentence) {
+  fmt::print(stderr, "{}\n", sentence);
+  return kExitUsage;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  CLI::App root("Tutti, all together: one stack for distributed training, in which collectives are plans.", "tutti");
+  Commands commands(root);
+  add_commands(root, commands);
+  if (const auto slip = find_slip(root, arguments)) return fail(*slip);
+  try {
+    root.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // it takes them from the back
+  } catch (const CLI::Success& help_or_version) {
+    return root.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    return fail(sentence_of(root, error));
+  }
+  const CLI::App& chosen = chosen_of(root);
+  if (const auto* command = commands.run_of(chosen)) return (*command)();
+  fmt::print(stderr, "{}", root.help());
+  return kExitUsage;
+}
+
+}  // namespace
+
+}  // namespace tutti::tool
+
+int main(int argument_count, char** arguments) {
+  return tutti::tool::run(std::vector<std::string>(arguments + 1, arguments + argument_count));
+}
