@@ -1,0 +1,48 @@
+// The buffers of all ranks as the checker sees them: per chunk its symbolic value, and who touched it last.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plan/check/clocks.h"
+#include "plan/check/sums.h"
+#include "tutti/plan.h"
+
+namespace tutti::plan {
+
+// A step of a lane of the plan.
+struct Access {
+  std::uint32_t global_lane;
+  std::uint32_t step;
+};
+
+class Memory {
+ public:
+  Memory(const Header& plan, bool in_place, std::size_t lanes, Sums& sums);
+
+  struct Cell {
+    SumId value = kNothing;
+    std::optional<Access> write;
+    std::vector<Access> reads;  // since the write, the last one of each lane
+  };
+  Cell& cell(Rank owner, Buffer buffer, std::uint32_t chunk) {
+    const std::size_t half = buffer == Buffer::out && !in_place_ ? 1 : 0;
+    return cells_[(static_cast<std::size_t>(owner) * halves_ + half) * chunks_ + chunk];
+  }
+  // Scratch is private to its lane: only the value matters.
+  SumId& scratch(std::uint32_t global_lane, std::uint32_t chunk);
+
+  // The access that nothing orders before this one, if any. `clocks` is null when nothing can race.
+  static std::optional<Access> read(Cell& cell, Access now, const Clocks* clocks);
+  static std::optional<Access> write(Cell& cell, Access now, const Clocks* clocks);
+
+ private:
+  bool in_place_;
+  std::size_t halves_;
+  std::size_t chunks_;
+  std::vector<Cell> cells_;
+  std::vector<std::vector<SumId>> scratch_;
+};
+
+}  // namespace tutti::plan

@@ -1,0 +1,110 @@
+#include "plan/check/validate.h"
+
+#include <fmt/format.h>
+
+namespace tutti::plan {
+
+namespace {
+
+constexpr std::uint64_t kCellsMax = std::uint64_t{1} << 28;
+
+class Validation {
+ public:
+  explicit Validation(const Plan& plan) : plan_(plan) {}
+
+  std::optional<Fault> run() {
+    if (auto fault = check_header()) return fault;
+    for (rank_ = 0; rank_ < plan_.ranks; ++rank_) {
+      const Program& program = plan_.programs[static_cast<std::size_t>(rank_)];
+      for (lane_ = 0; lane_ < program.lanes.size(); ++lane_) {
+        const Lane& lane = program.lanes[lane_];
+        for (step_ = 0; step_ < lane.size(); ++step_) {
+          if (auto fault = check_step(program, lane, lane[step_])) return fault;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  template <class... Args>
+  std::optional<Fault> fault(fmt::format_string<Args...> text, Args&&... args) const {
+    return Fault{FaultKind::malformed, rank_, lane_, step_, fmt::format(text, std::forward<Args>(args)...)};
+  }
+
+  bool is_rank(Rank rank) const { return rank >= 0 && rank < plan_.ranks; }
+
+  std::optional<Fault> check_header() const {
+    const auto ranks = static_cast<std::size_t>(plan_.ranks);
+    if (plan_.ranks < 1 || plan_.programs.size() != ranks) {
+      return fault("the plan says {} ranks and has {} programs", plan_.ranks, plan_.programs.size());
+    }
+    if (!is_rank(plan_.root) || !is_rank(plan_.peer)) return fault("root {} or peer {} is not a rank", plan_.root, plan_.peer);
+    if (plan_.slots < 1) return fault("a pipe needs at least one slot");
+    if (has_blocks(plan_.collective) && plan_.chunks % ranks != 0) {
+      return fault("{} chunks do not divide into a block for each of {} ranks", plan_.chunks, ranks);
+    }
+    if (!plan_.domain_of.empty() && plan_.domain_of.size() != ranks) {
+      return fault("reach is given for {} of {} ranks", plan_.domain_of.size(), ranks);
+    }
+    std::size_t lanes = 0;
+    for (const Program& program : plan_.programs) lanes += program.lanes.size();
+    if (lanes > kLanesMax) return fault("{} lanes in all are more than the {} that can be checked", lanes, kLanesMax);
+    if (std::uint64_t{plan_.chunks} * ranks > kCellsMax) {
+      return fault("{} chunks on {} ranks are more than can be checked", plan_.chunks, ranks);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Fault> check_step(const Program& program, const Lane& lane, const Step& step) const {
+    const auto is_peer = [&](Rank rank) { return is_rank(rank) && rank != rank_; };
+    for (const Rank peer : {step.receive_from, step.send_to}) {
+      if (peer != kNoRank && !is_peer(peer)) return fault("{} is not another rank", peer);
+    }
+    for (const auto& list : {lane.waits(step), lane.signals(step)}) {
+      for (const Rank peer : list) {
+        if (!is_peer(peer)) return fault("exchanges a token with {}, which is not another rank", peer);
+      }
+    }
+    for (const Point& point : lane.after(step)) {
+      if (point.lane >= program.lanes.size() || point.lane == lane_ || point.step >= program.lanes[point.lane].size()) {
+        return fault("comes after step {}.{}, which is not a step of another lane", point.lane, point.step);
+      }
+    }
+    if (!step.has_value() && (step.target_count > 0 || step.send_to != kNoRank || step.finish)) {
+      return fault("stores, sends or finishes a value but neither receives nor loads one");
+    }
+    if (step.finish && !reduces(plan_.collective)) return fault("finishes a sum, but {} adds nothing up", name_of(plan_.collective));
+    for (const Slice& source : lane.sources(step)) {
+      if (auto found = check_slice(source)) return found;
+    }
+    for (const Slice& target : lane.targets(step)) {
+      if (target.buffer == Buffer::in) return fault("stores to {}: inputs are read only", print(target, rank_));
+      if (auto found = check_slice(target)) return found;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Fault> check_slice(const Slice& slice) const {
+    if (!is_rank(slice.owner)) return fault("{} belongs to rank {}, which does not exist", print(slice, rank_), slice.owner);
+    if (slice.owner != rank_ && slice.buffer == Buffer::scratch) {
+      return fault("reaches {}: scratch is private to its lane", print(slice, rank_));
+    }
+    if (slice.owner != rank_ && !plan_.is_reachable(rank_, slice.owner)) {
+      return fault("reaches {}, but the memory of rank {} cannot be reached from rank {}", print(slice, rank_), slice.owner, rank_);
+    }
+    if (slice.stride == 0 || slice.count > plan_.chunks) return fault("{} has more chunks than the plan", print(slice, rank_));
+    return std::nullopt;
+  }
+
+  const Plan& plan_;
+  Rank rank_ = 0;
+  std::uint32_t lane_ = 0;
+  std::uint32_t step_ = 0;
+};
+
+}  // namespace
+
+std::optional<Fault> validate_structure(const Plan& plan) { return Validation(plan).run(); }
+
+}  // namespace tutti::plan

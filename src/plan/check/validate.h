@@ -1,0 +1,15 @@
+// The first look at a plan: whether every number in it means something at all.
+#pragma once
+
+#include <optional>
+
+#include "tutti/check.h"
+
+namespace tutti::plan {
+
+// The clocks of the checker take lanes * lanes numbers.
+inline constexpr std::size_t kLanesMax = 16384;
+
+std::optional<Fault> validate_structure(const Plan& plan);
+
+}  // namespace tutti::plan

@@ -1,0 +1,318 @@
+#include "plan/interpret/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "plan/check/promise.h"
+
+namespace tutti::plan {
+
+Interpreter::Interpreter(const Plan& plan, const std::vector<ChunkMap>& maps, const InterpretOptions& options,
+                         Memories& memories, const Schedule& schedule)
+    : plan_(plan),
+      maps_(maps),
+      options_(options),
+      memories_(memories),
+      schedule_(schedule),
+      random_(schedule.seed),
+      element_bytes_(size_of(options.type)),
+      slots_(schedule.slots.value_or(plan.slots)) {
+  tiles_ = tile_count();
+  for (Rank rank = 0; rank < plan.ranks; ++rank) {
+    const auto& lanes = plan.programs[static_cast<std::size_t>(rank)].lanes;
+    for (std::uint32_t i = 0; i < lanes.size(); ++i) lanes_.push_back({.rank = rank, .index = i, .lane = &lanes[i]});
+  }
+  has_entered_.assign(static_cast<std::size_t>(plan.ranks), false);
+  has_left_.assign(static_cast<std::size_t>(plan.ranks), false);
+}
+
+std::uint64_t Interpreter::tile_count() const {
+  if (options_.tile_elements == 0) return 1;
+  std::uint64_t largest = 0;
+  for (const ChunkMap& map : maps_) {
+    for (const Layout* layout : {&map.in, &map.out}) {
+      for (std::uint32_t chunk = 0; chunk < layout->chunk_count(); ++chunk) {
+        largest = std::max(largest, layout->of(chunk).elements);
+      }
+    }
+  }
+  return std::max<std::uint64_t>(1, (largest + options_.tile_elements - 1) / options_.tile_elements);
+}
+
+Status Interpreter::fault(const LaneState& state, std::string text) const {
+  return {Code::internal, fmt::format("rank {} lane {} step {}: {}", state.rank, state.index, state.step, text)};
+}
+
+Status Interpreter::run() {
+  const auto is_held = [&](const LaneState& state) {
+    return schedule_.held_step == std::tuple(state.rank, state.index, static_cast<std::uint32_t>(state.step));
+  };
+  std::vector<std::pair<LaneState*, Rank>> choices;  // a lane to begin or end a step, or a rank to enter
+  for (;;) {
+    choices.clear();
+    std::vector<std::pair<LaneState*, Rank>> last_resort;
+    for (Rank rank = 0; rank < plan_.ranks; ++rank) {
+      if (has_entered_[static_cast<std::size_t>(rank)]) continue;
+      (schedule_.late_rank == rank ? last_resort : choices).emplace_back(nullptr, rank);
+    }
+    bool all_done = true;
+    for (LaneState& state : lanes_) {
+      if (state.is_done(tiles_)) continue;
+      all_done = false;
+      if (state.is_open) {
+        (is_held(state) ? last_resort : choices).emplace_back(&state, kNoRank);
+      } else if (has_entered_[static_cast<std::size_t>(state.rank)] && can_begin(state)) {
+        choices.emplace_back(&state, kNoRank);
+      }
+    }
+    if (choices.empty()) choices = std::move(last_resort);
+    if (choices.empty() && all_done) break;
+    if (choices.empty()) return stuck();
+    const auto [state, entering] = choices[random_.below(choices.size())];
+    if (state == nullptr) {
+      has_entered_[static_cast<std::size_t>(entering)] = true;
+    } else if (state->is_open) {
+      TUTTI_TRY(end(*state));
+    } else {
+      TUTTI_TRY(begin(*state));
+    }
+  }
+  for (const auto& [key, messages] : pipes_) {
+    if (messages.empty()) continue;
+    const auto& [from, to, lane] = key;
+    return {Code::internal, fmt::format("a message from rank {} to rank {} in lane {} is left unread", from, to, lane)};
+  }
+  return {};
+}
+
+Status Interpreter::stuck() const {
+  for (const LaneState& state : lanes_) {
+    if (!state.is_done(tiles_)) return fault(state, "can never run");
+  }
+  return {};
+}
+
+bool Interpreter::can_begin(LaneState& state) {
+  const Step& step = (*state.lane)[state.step];
+  for (const Point& point : state.lane->after(step)) {
+    const auto other = std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& candidate) {
+      return candidate.rank == state.rank && candidate.index == point.lane;
+    });
+    if (std::pair(other->tile, other->step) <= std::pair(state.tile, std::size_t{point.step})) return false;
+  }
+  std::map<PipeKey, std::size_t> takes;
+  std::map<PipeKey, std::size_t> gives;
+  for (const Rank peer : state.lane->waits(step)) ++takes[{peer, state.rank, state.index}];
+  if (step.receive_from != kNoRank) ++takes[{step.receive_from, state.rank, state.index}];
+  for (const Rank peer : state.lane->signals(step)) ++gives[{state.rank, peer, state.index}];
+  if (step.send_to != kNoRank) ++gives[{state.rank, step.send_to, state.index}];
+  for (const auto& [key, count] : takes) {
+    if (pipes_[key].size() < count) return false;
+  }
+  return std::all_of(gives.begin(), gives.end(),
+                     [&](const auto& give) { return pipes_[give.first].size() + give.second <= slots_; });
+}
+
+Status Interpreter::take_messages(LaneState& state, const Step& step, Value& received) {
+  // Looked at now, removed when the step ends: the slot is in use until then.
+  std::map<Rank, std::size_t> taken;
+  const auto next = [&](Rank peer) -> const Message& { return pipes_[{peer, state.rank, state.index}][taken[peer]++]; };
+  for (const Rank peer : state.lane->waits(step)) {
+    if (!next(peer).is_token) return fault(state, fmt::format("expects a token from rank {} and gets a value", peer));
+  }
+  if (step.receive_from != kNoRank) {
+    const Message& message = next(step.receive_from);
+    if (message.is_token) return fault(state, fmt::format("expects a value from rank {} and gets a token", step.receive_from));
+    received = message.value;
+  }
+  return {};
+}
+
+Status Interpreter::begin(LaneState& state) {
+  const Step& step = (*state.lane)[state.step];
+  Value received;
+  TUTTI_TRY(take_messages(state, step, received));
+  TUTTI_TRY(note_touches(state, step));
+  TUTTI_TRY(check_overlap(state));
+  TUTTI_TRY(compute(state, step, received));
+  state.is_open = true;
+  return {};
+}
+
+Status Interpreter::compute(LaneState& state, const Step& step, const Value& received) {
+  state.value = {};
+  if (!step.has_value()) return {};
+  const auto gather = [&](const Slice& slice) -> Result<Value> {
+    Value loaded;
+    for (std::uint32_t i = 0; i < slice.count; ++i) {
+      TUTTI_ASSIGN(const auto piece, place(state, slice, i));
+      loaded.bytes.insert(loaded.bytes.end(), piece.begin(), piece.end());
+      loaded.sizes.push_back(piece.size());
+    }
+    return loaded;
+  };
+  const bool sums = reduces(plan_.collective);
+  const auto accumulator = create_accumulator(options_.type, sums ? options_.op : Op::sum, plan_.ranks);
+  bool is_first = step.receive_from == kNoRank;
+  state.value = received;
+  if (!is_first) accumulator->assign(received.bytes);
+  for (const Slice& source : state.lane->sources(step)) {
+    TUTTI_ASSIGN(Value loaded, gather(source));
+    if (!is_first && loaded.sizes != state.value.sizes) {
+      return fault(state, fmt::format("{} has another size than the value", print(source, state.rank)));
+    }
+    const bool is_input = sums && source.buffer == Buffer::in;
+    const double factor = options_.factors.empty() ? 1 : options_.factors[static_cast<std::size_t>(source.owner)];
+    if (is_first) {
+      is_input ? accumulator->assign_input(loaded.bytes, factor) : accumulator->assign(loaded.bytes);
+      state.value = std::move(loaded);
+    } else {
+      is_input ? accumulator->add_input(loaded.bytes, factor) : accumulator->add(loaded.bytes);
+    }
+    is_first = false;
+  }
+  if (step.finish) accumulator->finish();
+  accumulator->store(state.value.bytes);
+  return {};
+}
+
+Status Interpreter::end(LaneState& state) {
+  const Step& step = (*state.lane)[state.step];
+  for (const Slice& target : state.lane->targets(step)) {
+    if (target.count != state.value.sizes.size()) return fault(state, "stores to another number of chunks");
+    std::size_t offset = 0;
+    for (std::uint32_t i = 0; i < target.count; ++i) {
+      const std::size_t size = state.value.sizes[i];
+      if (target.buffer == Buffer::scratch) state.scratch[target.at(i)].resize(size);
+      TUTTI_ASSIGN(const auto piece, place(state, target, i));
+      if (piece.size() != size) return fault(state, "stores to a place of another size");
+      if (size > 0) std::memcpy(piece.data(), state.value.bytes.data() + offset, size);
+      offset += size;
+    }
+  }
+  for (const Rank peer : state.lane->waits(step)) pipes_[{peer, state.rank, state.index}].pop_front();
+  if (step.receive_from != kNoRank) pipes_[{step.receive_from, state.rank, state.index}].pop_front();
+  if (step.send_to != kNoRank) pipes_[{state.rank, step.send_to, state.index}].push_back({false, state.value});
+  for (const Rank peer : state.lane->signals(step)) pipes_[{state.rank, peer, state.index}].push_back({true, {}});
+  state.is_open = false;
+  state.touches.clear();
+  if (++state.step == state.lane->size()) {
+    state.step = 0;
+    ++state.tile;
+  }
+  return check_leavers(state.rank);
+}
+
+// The bytes of this tile of one chunk of a slice.
+Result<std::span<std::byte>> Interpreter::place(const LaneState& state, const Slice& slice, std::uint32_t i) {
+  if (slice.buffer == Buffer::scratch) {
+    auto& lane = const_cast<LaneState&>(state);
+    const auto found = lane.scratch.find(slice.at(i));
+    if (found == lane.scratch.end()) return fault(state, "loads scratch before anything is stored there");
+    return std::span<std::byte>(found->second);
+  }
+  if (!has_chunk(plan_, slice.owner, slice.buffer, slice.at(i))) {
+    return fault(state, fmt::format("{} leaves the buffer", print(slice, state.rank)));
+  }
+  const auto owner = static_cast<std::size_t>(slice.owner);
+  Extent extent = maps_[owner].of(slice.buffer).of(slice.at(i));
+  if (options_.tile_elements > 0) {
+    const std::uint64_t skip = std::min(extent.elements, state.tile * options_.tile_elements);
+    extent = {extent.offset + skip, std::min(extent.elements - skip, options_.tile_elements)};
+  }
+  auto& memory = slice.buffer == Buffer::in && !options_.in_place ? memories_.in[owner] : memories_.out[owner];
+  return std::span(memory).subspan(extent.offset * element_bytes_, extent.elements * element_bytes_);
+}
+
+bool Interpreter::is_plain_copy_onto_itself(const LaneState& state, const Step& step, const Slice& target,
+                                            std::uint32_t i) const {
+  if (!options_.in_place || step.receive_from != kNoRank || step.source_count != 1 || step.finish) return false;
+  const Slice& source = state.lane->sources(step)[0];
+  return source.buffer != Buffer::scratch && target.buffer != Buffer::scratch && source.owner == target.owner &&
+         source.count == target.count && source.at(i) == target.at(i);
+}
+
+Status Interpreter::note_touches(LaneState& state, const Step& step) {
+  const auto note = [&](const Slice& slice, std::uint32_t i, bool is_write) {
+    const Buffer buffer = options_.in_place ? Buffer::out : slice.buffer;
+    state.touches.push_back({slice.owner, buffer, slice.at(i), state.tile, is_write});
+  };
+  const auto check_owner = [&](const Slice& slice) -> Status {
+    if (slice.owner == state.rank) return {};
+    if (!has_entered_[static_cast<std::size_t>(slice.owner)]) {
+      return fault(state, fmt::format("reaches rank {} before it has entered", slice.owner));
+    }
+    if (has_left_[static_cast<std::size_t>(slice.owner)]) {
+      return fault(state, fmt::format("reaches rank {} after it has left", slice.owner));
+    }
+    return {};
+  };
+  for (const Slice& source : state.lane->sources(step)) {
+    TUTTI_TRY(check_owner(source));
+    for (std::uint32_t i = 0; i < source.count && source.buffer != Buffer::scratch; ++i) note(source, i, false);
+  }
+  for (const Slice& target : state.lane->targets(step)) {
+    TUTTI_TRY(check_owner(target));
+    for (std::uint32_t i = 0; i < target.count && target.buffer != Buffer::scratch; ++i) {
+      if (!is_plain_copy_onto_itself(state, step, target, i)) note(target, i, true);
+    }
+  }
+  return {};
+}
+
+// Two steps at work at the same time must not touch the same chunk unless both read.
+Status Interpreter::check_overlap(const LaneState& state) const {
+  for (const LaneState& other : lanes_) {
+    if (!other.is_open || &other == &state) continue;
+    for (const Touch& mine : state.touches) {
+      for (const Touch& theirs : other.touches) {
+        const bool same = mine.owner == theirs.owner && mine.buffer == theirs.buffer && mine.chunk == theirs.chunk &&
+                          mine.tile == theirs.tile;
+        if (same && (mine.is_write || theirs.is_write)) {
+          return fault(state, fmt::format("touches chunk {} of rank {} while rank {} lane {} step {} does", mine.chunk,
+                                          mine.owner, other.rank, other.index, other.step));
+        }
+      }
+    }
+  }
+  return {};
+}
+
+Status Interpreter::check_leavers(Rank rank) {
+  for (const LaneState& state : lanes_) {
+    if (state.rank == rank && !state.is_done(tiles_)) return {};
+  }
+  has_left_[static_cast<std::size_t>(rank)] = true;
+  for (const LaneState& state : lanes_) {
+    for (const Touch& touch : state.touches) {
+      if (state.is_open && touch.owner == rank && state.rank != rank) {
+        return fault(state, fmt::format("still reaches rank {}, which has left", rank));
+      }
+    }
+  }
+  return {};
+}
+
+Memories create_memories(const std::vector<ChunkMap>& maps, DataType type) {
+  Memories memories;
+  for (const ChunkMap& map : maps) {
+    memories.in.emplace_back(map.in.end() * size_of(type));
+    memories.out.emplace_back(map.out.end() * size_of(type));
+  }
+  return memories;
+}
+
+Status interpret(const Plan& plan, const std::vector<ChunkMap>& maps, const InterpretOptions& options, Memories& memories) {
+  const auto ranks = static_cast<std::size_t>(plan.ranks);
+  if (maps.size() != ranks || memories.in.size() != ranks || memories.out.size() != ranks) {
+    return invalid_argument(fmt::format("maps and memories are needed for each of {} ranks", ranks));
+  }
+  if (!options.factors.empty() && options.factors.size() != ranks) {
+    return invalid_argument(fmt::format("{} factors are given for {} ranks", options.factors.size(), ranks));
+  }
+  return Interpreter(plan, maps, options, memories, {.seed = options.seed}).run();
+}
+
+}  // namespace tutti::plan
