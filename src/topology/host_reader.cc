@@ -62,7 +62,7 @@ Status HostReader::read_memory(const Line& line, const Attributes& attributes, V
     return {};
   }
   if (memory.size() > kNameLengthMax) {
-    return error_at(line.number, fmt::format("memory={} is neither a rate nor a name", quoted(memory)));
+    return error_at(line.number, fmt::format("memory={} is neither a rate nor a name", in_quotes(memory)));
   }
   const auto next_vertex = static_cast<std::uint32_t>(kind_.vertices.size());
   memory_names_.push_back({.device = next_vertex, .line = line.number, .name = std::string(memory)});
@@ -132,7 +132,7 @@ Status HostReader::read_host_link(const Line& line) {
 Status HostReader::read_reach(const Line& line) {
   if (line.words.size() != 2 || (line.words[1] != "all" && line.words[1] != "none")) {
     return error_at(line.number, fmt::format("'reach' takes 'all' or 'none', not {}",
-                                             quoted(line.words.size() < 2 ? std::string_view() : line.words[1])));
+                                             in_quotes(line.words.size() < 2 ? std::string_view() : line.words[1])));
   }
   if (has_reach_) return error_at(line.number, "'reach' stands twice in this host; keep one");
   has_reach_ = true;
@@ -150,7 +150,7 @@ Status HostReader::resolve_memory() {
         if (kind_.vertices[v].kind == VertexKind::switch_) switches.emplace(kind_.vertices[v].name, v);
       }
       return error_at(memory.line, fmt::format("memory={} of device '{}' is neither a rate nor a switch of this host{}",
-                                               quoted(memory.name), device.name,
+                                               in_quotes(memory.name), device.name,
                                                suggest(memory.name, switches,
                                                        "add 'switch NAME' for the memory, or "
                                                        "write a rate such as 1300GB/s")));

@@ -47,7 +47,7 @@ Result<Attributes> read_attributes(const Line& line, std::size_t first, std::spa
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       const std::string remedy =
           known.empty() ? "expected nothing more here" : fmt::format("expected {}", fmt::join(known, ", "));
-      return error_at(line.number, fmt::format("{} is not an attribute of '{}' here{}", quoted(name), line.keyword(),
+      return error_at(line.number, fmt::format("{} is not an attribute of '{}' here{}", in_quotes(name), line.keyword(),
                                                suggest(name, known, remedy)));
     }
     if (name == "shared") {
@@ -69,11 +69,11 @@ Result<double> read_rate(const Line& line, std::string_view what, std::string_vi
   if (!rate && !value.starts_with('-')) {
     return error_at(line.number, fmt::format("{}={} is not a rate; write a number and its unit without blanks, "
                                              "such as 25GB/s (bytes) or 200Gb/s (bits)",
-                                             what, quoted(value)));
+                                             what, in_quotes(value)));
   }
   if (!rate || *rate < kRateMin || *rate > kRateMax) {
     return error_at(line.number, fmt::format("{}={} is out of range; it must be above zero: from 1B/s to 1000000TB/s",
-                                             what, quoted(value)));
+                                             what, in_quotes(value)));
   }
   return *rate;
 }
@@ -83,11 +83,11 @@ Result<double> read_seconds(const Line& line, std::string_view what, std::string
   if (!seconds && !value.starts_with('-')) {
     return error_at(line.number, fmt::format("{} {} is not a time; write a number and its unit without blanks, such as "
                                              "2us, 150ns or 1.5ms",
-                                             what, quoted(value)));
+                                             what, in_quotes(value)));
   }
   if (!seconds || *seconds > kSecondsMax) {
     return error_at(line.number, fmt::format("{} {} is out of range; it must not be negative, nor above {}s", what,
-                                             quoted(value), kSecondsMax));
+                                             in_quotes(value), kSecondsMax));
   }
   return *seconds;
 }
@@ -100,7 +100,7 @@ Result<LinkLine> read_link(const Line& line, std::span<const std::string> known)
   TUTTI_ASSIGN(const Attributes attributes, read_attributes(line, 3, known));
   if (!attributes.bandwidth) {
     return error_at(line.number, fmt::format("the link from {} to {} has no bandwidth; add one, as in bandwidth=25GB/s",
-                                             quoted(line.words[1]), quoted(line.words[2])));
+                                             in_quotes(line.words[1]), in_quotes(line.words[2])));
   }
   return LinkLine{.first = line.words[1],
                   .second = line.words[2],
@@ -115,7 +115,7 @@ Result<Pairing> pair_up(const Line& line, ListSizes sizes) {
     return error_at(line.number,
                     fmt::format("{} has {} ends and {} has {}: they do not pair up; make them equally many, one, or "
                                 "one a multiple of the other",
-                                quoted(line.words[1]), sizes.first, quoted(line.words[2]), sizes.second));
+                                in_quotes(line.words[1]), sizes.first, in_quotes(line.words[2]), sizes.second));
   }
   return Pairing{.count = count, .first_repeat = count / sizes.first, .second_repeat = count / sizes.second};
 }

@@ -23,11 +23,12 @@ bool is_name(std::string_view text) {
 
 Status check_name(std::string_view text) {
   if (!is_name(text)) {
-    return invalid_argument(fmt::format(
-        "{} is not a name; a name begins with a letter and goes on with letters, digits, '_' and '-'", quoted(text)));
+    return invalid_argument(
+        fmt::format("{} is not a name; a name begins with a letter and goes on with letters, digits, '_' and '-'",
+                    in_quotes(text)));
   }
   if (text.size() > kNameLengthMax) {
-    return invalid_argument(fmt::format("the name {} has {} characters; at most {} are allowed", quoted(text),
+    return invalid_argument(fmt::format("the name {} has {} characters; at most {} are allowed", in_quotes(text),
                                         text.size(), kNameLengthMax));
   }
   return {};
@@ -53,7 +54,7 @@ std::optional<Range> range_of(std::string_view text) {
 
 Status expand_item(std::string_view item, std::size_t limit, std::vector<std::string>& names) {
   const auto too_many = [&] {
-    return invalid_argument(fmt::format("the list {} makes more than {} names", quoted(item), limit));
+    return invalid_argument(fmt::format("the list {} makes more than {} names", in_quotes(item), limit));
   };
   const std::size_t bracket = item.find('[');
   if (bracket == std::string_view::npos) {
@@ -66,14 +67,14 @@ Status expand_item(std::string_view item, std::size_t limit, std::vector<std::st
   TUTTI_TRY(check_name(prefix));
   if (item.back() != ']') {
     return invalid_argument(
-        fmt::format("the list {} does not end with ']'; write it without blanks, such as gpu[0-3,8]", quoted(item)));
+        fmt::format("the list {} does not end with ']'; write it without blanks, such as gpu[0-3,8]", in_quotes(item)));
   }
   for (const std::string_view part : text::split(item.substr(bracket + 1, item.size() - bracket - 2), ',')) {
     const auto range = range_of(part);
     if (!range) {
       return invalid_argument(fmt::format(
           "{} in the list {} is not a number or an ascending range of at most {} digits; write it as in gpu[0-3,8]",
-          quoted(part), quoted(item), kListDigitsMax));
+          in_quotes(part), in_quotes(item), kListDigitsMax));
     }
     if (range->last - range->first >= limit - std::min(names.size(), limit)) return too_many();
     for (std::uint32_t number = range->first; number <= range->last; ++number) {
@@ -145,7 +146,7 @@ std::vector<std::string> fold_items(std::span<const std::string> names) {
 
 std::string fold(std::span<const std::string> names) { return fmt::format("{}", fmt::join(fold_items(names), ",")); }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kShown = 48;
   std::string shown(text.substr(0, kShown));
   std::replace_if(

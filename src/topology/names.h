@@ -26,6 +26,6 @@ std::string fold(std::span<const std::string> names);
 std::string_view prefix_of(std::string_view name);
 
 // For error messages: in quotes, clipped, without control characters.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace tutti::topology

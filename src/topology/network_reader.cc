@@ -154,7 +154,7 @@ Status NetworkReader::add_host_ends(const Line& line, std::string_view item, std
     nics = *std::move(picked);
   }
   if (ends.size() + hosts->size() * std::max<std::size_t>(nics.size(), 1) > kListNamesMax) {
-    return error_at(line.number, fmt::format("the list {} makes more than {} names", quoted(item), kListNamesMax));
+    return error_at(line.number, fmt::format("the list {} makes more than {} names", in_quotes(item), kListNamesMax));
   }
   for (const std::string& name : *hosts) {
     const auto found = host_of_.find(name);

@@ -23,10 +23,10 @@ namespace {
 
 // A '#' inside the quotes of a name is part of the name.
 std::string_view without_comment(std::string_view text) {
-  bool in_quotes = false;
+  bool is_quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') in_quotes = !in_quotes;
-    if (text[i] == '#' && !in_quotes) return text.substr(0, i);
+    if (text[i] == '"') is_quoted = !is_quoted;
+    if (text[i] == '#' && !is_quoted) return text.substr(0, i);
   }
   return text;
 }
@@ -81,7 +81,7 @@ Status Parser::error_of_keyword(const Line& line) const {
   std::vector<std::string> known = {"topology", "launch", "step", "host", "network"};
   const auto& more = network_ ? NetworkReader::keywords() : HostReader::keywords();
   if (network_ || host_) known.insert(known.end(), more.begin(), more.end());
-  return error_at(line.number, fmt::format("{} is not a keyword{}", quoted(word),
+  return error_at(line.number, fmt::format("{} is not a keyword{}", in_quotes(word),
                                            suggest(word, known, fmt::format("expected {}", fmt::join(known, ", ")))));
 }
 
@@ -96,7 +96,7 @@ Status Parser::read_title(const Line& line) {
   std::string_view title = text::trim(line.text.substr(line.keyword().size()));
   if (title.size() < 2 || title.front() != '"' || title.back() != '"') {
     return error_at(line.number, fmt::format("'topology' takes a name in quotes, not {}; write topology \"my machine\"",
-                                             quoted(title)));
+                                             in_quotes(title)));
   }
   title = title.substr(1, title.size() - 2);
   const bool is_plain = std::all_of(title.begin(), title.end(),
@@ -104,7 +104,7 @@ Status Parser::read_title(const Line& line) {
   if (!is_plain || title.size() > kTitleLengthMax) {
     return error_at(line.number, fmt::format("the name {} must have at most {} characters, no quotes and no control "
                                              "characters",
-                                             quoted(title), kTitleLengthMax));
+                                             in_quotes(title), kTitleLengthMax));
   }
   topology_.name = title;
   return {};
@@ -127,7 +127,7 @@ Status Parser::begin_host(const Line& line) {
   auto names = expand(line.words[1], kDeviceCountMax);
   if (!names) return error_at(line.number, names.status().text());
   if (topology_.hosts.size() + names->size() > kDeviceCountMax) {
-    return error_at(line.number, fmt::format("{} makes more than {} hosts", quoted(line.words[1]), kDeviceCountMax));
+    return error_at(line.number, fmt::format("{} makes more than {} hosts", in_quotes(line.words[1]), kDeviceCountMax));
   }
   const auto kind = static_cast<std::uint32_t>(topology_.kinds.size());
   first_host_ = topology_.hosts.size();
