@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "base/random.h"
@@ -55,6 +57,15 @@ TEST(Samples, HaveTheSizesOfTheirNames) {
   EXPECT_EQ(count_of("a100x8.topo"), 8u);
   EXPECT_EQ(count_of("a100x16.topo"), 16u);
   EXPECT_EQ(count_of("h100x4096.topo"), 4096u);
+}
+
+TEST(Guide, TheWorkedExampleParses) {
+  std::ifstream file(std::filesystem::path(TUTTI_SOURCE_DIR) / "docs" / "guide" / "topologies.md");
+  const std::string guide((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t begin = guide.find("```\n") + 4;
+  const auto topology = parse(guide.substr(begin, guide.find("```", begin) - begin));
+  ASSERT_TRUE(topology) << topology.status().text();
+  EXPECT_EQ(topology->device_count(), 16u);
 }
 
 TEST(Parse, ReadsWhatIsWritten) {
