@@ -48,8 +48,8 @@ root_command() {
   fi
 }
 
-# Installs those of the packages that are not here; fails when apt-get cannot. Where all are here, this calls nothing but
-# dpkg-query. Without a way to become root the program ends here.
+# Installs those of the packages that are not here; fails when apt-get cannot. Where all are here, this calls nothing
+# but dpkg-query. Without a way to become root the program ends here.
 install_packages() {
   local missing=() package root apt=(env DEBIAN_FRONTEND=noninteractive apt-get)
   if ! command -v dpkg-query > /dev/null; then
@@ -93,16 +93,17 @@ configure() {
   fi
 }
 
-# Ninja's status lines as one line that changes, or, where nobody watches, as one every few seconds.
+# show_progress WHAT: of lines such as "[3/80] ..." from ninja and "3/80 Test ..." from ctest it makes one line that
+# changes or, where nobody watches, one every few seconds.
 show_progress() {
-  local line last=$SECONDS columns=${COLUMNS:-80}
+  local line what=$1 last=$SECONDS columns=${COLUMNS:-80} counted='^[[ ]*([0-9]+/[0-9]+)'
   while IFS= read -r line; do
-    [[ $line == '['* ]] || continue
+    [[ $line =~ $counted ]] || continue
     if [[ -t 1 ]]; then
-      line="$1 $line"
+      line="$what $line"
       printf '\r\033[K%s' "${line:0:columns-1}"
     elif ((SECONDS - last >= PROGRESS_EVERY_S)); then
-      printf '%s %s\n' "$1" "${line%%]*}]"
+      printf '%s %s\n' "$what" "${BASH_REMATCH[1]}"
       last=$SECONDS
     fi
   done
