@@ -17,13 +17,13 @@ struct Proof {
 };
 
 enum class FaultKind : std::uint8_t {
-  malformed,     // a number out of range, a rank that is not there, memory that cannot be reached
-  deadlock,      // a step that can never run
-  race,          // two steps touch a chunk, one of them writes, and nothing orders them
-  unread,        // a message nobody takes
-  wrong_value,   // a contribution missing, counted twice, or in the wrong place
-  out_of_bounds, // a chunk that the buffer does not have
-  lifetime,      // a peer's memory touched before it has entered the call or after it may have left
+  malformed,      // a number out of range, a rank that is not there, memory that cannot be reached
+  deadlock,       // a step that can never run
+  race,           // two steps touch a chunk, one of them writes, and nothing orders them
+  unread,         // a message nobody takes
+  wrong_value,    // a contribution missing, counted twice, or in the wrong place
+  out_of_bounds,  // a chunk that the buffer does not have
+  lifetime,       // a peer's memory touched before it has entered the call or after it may have left
 };
 std::string_view name_of(FaultKind kind);
 

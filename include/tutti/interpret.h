@@ -30,6 +30,7 @@ struct Memories {
 Memories create_memories(const std::vector<ChunkMap>& maps, DataType type);
 
 // Fails if a step can never run, leaves its buffer or meets a message of another size; check() says more.
-Status interpret(const Plan& plan, const std::vector<ChunkMap>& maps, const InterpretOptions& options, Memories& memories);
+Status interpret(const Plan& plan, const std::vector<ChunkMap>& maps, const InterpretOptions& options,
+                 Memories& memories);
 
 }  // namespace tutti::plan

@@ -69,7 +69,8 @@ struct Point {
 //   wait for the points in `after`; take a token from each rank in `waits`;
 //   value = receive_from ? receive : load(first source); value = value (+) load(each further source);
 //   if finish: value = what the operation does to a complete sum (an average divides);
-//   store the value to every target (storing a plain copy where it was loaded from touches nothing); send it to `send_to`; send a token to each rank in `signals`.
+//   store the value to every target (storing a plain copy where it was loaded from touches nothing); send it to
+//   `send_to`; send a token to each rank in `signals`.
 // A step runs as a whole: it begins when all it takes is there and every pipe it writes has a free slot.
 // The lists live in the lane's pools, so that a step is 36 bytes and a lane can be shipped as flat arrays.
 struct Step {

@@ -60,8 +60,8 @@ inline Status invalid_argument(std::string text) { return {Code::invalid_argumen
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}              // NOLINT: meant to convert
-  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {}       // NOLINT: meant to convert
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}         // NOLINT: meant to convert
+  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {}  // NOLINT: meant to convert
 
   bool is_ok() const { return state_.index() == 0; }
   explicit operator bool() const { return is_ok(); }
@@ -85,11 +85,11 @@ class [[nodiscard]] Result {
 #define TUTTI_CONCAT(a, b) TUTTI_CONCAT_(a, b)
 
 // Returns from the enclosing function when the expression failed.
-#define TUTTI_TRY(expression)                                             \
-  do {                                                                    \
-    if (::tutti::Status tutti_status = (expression); !tutti_status) {     \
-      return tutti_status;                                                \
-    }                                                                     \
+#define TUTTI_TRY(expression)                                         \
+  do {                                                                \
+    if (::tutti::Status tutti_status = (expression); !tutti_status) { \
+      return tutti_status;                                            \
+    }                                                                 \
   } while (false)
 
 // TUTTI_ASSIGN(auto plan, parse(text)): the value, or returns the failure from the enclosing function.

@@ -28,8 +28,9 @@ enum class DataType : std::uint8_t {
   float8e5m2,
 };
 inline constexpr std::array kDataTypes = {
-    DataType::int8,    DataType::uint8,   DataType::int32,   DataType::uint32,   DataType::int64,      DataType::uint64,
-    DataType::float16, DataType::float32, DataType::float64, DataType::bfloat16, DataType::float8e4m3, DataType::float8e5m2,
+    DataType::int8,    DataType::uint8,    DataType::int32,      DataType::uint32,
+    DataType::int64,   DataType::uint64,   DataType::float16,    DataType::float32,
+    DataType::float64, DataType::bfloat16, DataType::float8e4m3, DataType::float8e5m2,
 };
 
 std::size_t size_of(DataType type);

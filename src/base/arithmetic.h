@@ -1,9 +1,9 @@
 // What a reduction means, to the bit: the definition that every engine is compared with.
 //
-// Within a step values are kept wide (8- and 16-bit floats as float32) and rounded to the type once, when they are stored
-// or sent. Integers wrap around. min and max never hide a NaN. A scaled sum multiplies each input by its rank's factor
-// when it is loaded. An average divides the complete sum; in 8- and 16-bit floats, whose sums may overflow where the
-// average does not, every input is multiplied by 1/n instead when it is loaded.
+// Within a step values are kept wide (8- and 16-bit floats as float32) and rounded to the type once, when they are
+// stored or sent. Integers wrap around. min and max never hide a NaN. A scaled sum multiplies each input by its rank's
+// factor when it is loaded. An average divides the complete sum; in 8- and 16-bit floats, whose sums may overflow where
+// the average does not, every input is multiplied by 1/n instead when it is loaded.
 #pragma once
 
 #include <cstddef>

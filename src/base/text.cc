@@ -19,7 +19,8 @@ struct Unit {
 // A number directly followed by one of the units, or by blanks and one.
 std::optional<double> quantity_of(std::string_view text, std::span<const Unit> units) {
   std::size_t digits = 0;
-  while (digits < text.size() && (std::isdigit(static_cast<unsigned char>(text[digits])) != 0 || text[digits] == '.')) ++digits;
+  while (digits < text.size() && (std::isdigit(static_cast<unsigned char>(text[digits])) != 0 || text[digits] == '.'))
+    ++digits;
   const auto number = real_of(text.substr(0, digits));
   if (!number) return std::nullopt;
   const std::string_view unit = trim(text.substr(digits));
@@ -100,15 +101,15 @@ std::optional<std::uint64_t> bytes_of(std::string_view text) {
                                                    {"K", kKi},
                                                    {"KB", kKi},
                                                    {"KiB", kKi},
-                                                   {"M", kKi* kKi},
-                                                   {"MB", kKi* kKi},
-                                                   {"MiB", kKi* kKi},
-                                                   {"G", kKi* kKi* kKi},
-                                                   {"GB", kKi* kKi* kKi},
-                                                   {"GiB", kKi* kKi* kKi},
-                                                   {"T", kKi* kKi* kKi* kKi},
-                                                   {"TB", kKi* kKi* kKi* kKi},
-                                                   {"TiB", kKi* kKi* kKi* kKi},
+                                                   {"M", kKi * kKi},
+                                                   {"MB", kKi * kKi},
+                                                   {"MiB", kKi * kKi},
+                                                   {"G", kKi * kKi * kKi},
+                                                   {"GB", kKi * kKi * kKi},
+                                                   {"GiB", kKi * kKi * kKi},
+                                                   {"T", kKi * kKi * kKi * kKi},
+                                                   {"TB", kKi * kKi * kKi * kKi},
+                                                   {"TiB", kKi * kKi * kKi * kKi},
                                                    {"k", kKi}}};
   const auto value = quantity_of(text, kUnits);
   constexpr double kLimit = 9.0e18;

@@ -30,9 +30,9 @@ std::optional<std::uint64_t> bytes_of(std::string_view text);  // "8", "64K", "6
 std::optional<double> seconds_of(std::string_view text);       // "2us", "150ns", "1.5ms", "3s"
 std::optional<double> rate_of(std::string_view text);          // "235GB/s", "100Gb/s": powers of 1000, bytes per second
 
-std::string bytes_text(std::uint64_t bytes);    // "64 KiB"
-std::string seconds_text(double seconds);       // "12.3 us"
-std::string rate_text(double bytes_per_second); // "12.5 GB/s"
+std::string bytes_text(std::uint64_t bytes);     // "64 KiB"
+std::string seconds_text(double seconds);        // "12.3 us"
+std::string rate_text(double bytes_per_second);  // "12.5 GB/s"
 
 // The nearest of the known words when it is near enough to be a slip: ", did you mean 'ring'?" or nothing.
 std::string suggestion(std::string_view word, std::span<const std::string> known);

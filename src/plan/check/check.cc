@@ -10,8 +10,8 @@
 #include "plan/check/memory.h"
 #include "plan/check/promise.h"
 #include "plan/check/sums.h"
-#include "plan/check/validate.h"
-#include "plan/check/wiring.h"
+#include "plan/validate.h"
+#include "plan/wiring.h"
 
 namespace tutti::plan {
 
@@ -81,7 +81,8 @@ class Checker {
     for (Rank rank = 0; rank < plan_.ranks; ++rank) {
       for (const Lane& lane : plan_.programs[static_cast<std::size_t>(rank)].lanes) {
         for (std::size_t i = 0; i < lane.size(); ++i) {
-          for (const Point& point : lane.after(lane[i])) points_[{wiring_.global_lane(rank, point.lane), point.step}] = {};
+          for (const Point& point : lane.after(lane[i]))
+            points_[{wiring_.global_lane(rank, point.lane), point.step}] = {};
         }
       }
     }
@@ -127,7 +128,8 @@ class Checker {
 
   bool take(const Lane& lane, const Step& step) {
     for (const Point& point : lane.after(step)) {
-      if (clocks_) clocks_->join(visit_->global_lane, points_[{wiring_.global_lane(visit_->rank, point.lane), point.step}]);
+      if (clocks_)
+        clocks_->join(visit_->global_lane, points_[{wiring_.global_lane(visit_->rank, point.lane), point.step}]);
     }
     for (std::size_t i = 0; i < visit_->takes.size(); ++i) {
       const PipeId pipe = visit_->takes[i];
@@ -180,9 +182,9 @@ class Checker {
       const bool exists = slice.buffer == Buffer::scratch ? slice.at(i) < plan_.chunks
                                                           : has_chunk(plan_, slice.owner, slice.buffer, slice.at(i));
       if (!exists) {
-        return fail(FaultKind::out_of_bounds, fmt::format("{} {}[{}] of rank {}, which does not exist in {}",
-                                                          is_target ? "stores to" : "loads", name_of(slice.buffer),
-                                                          slice.at(i), slice.owner, name_of(plan_.collective)));
+        return fail(FaultKind::out_of_bounds,
+                    fmt::format("{} {}[{}] of rank {}, which does not exist in {}", is_target ? "stores to" : "loads",
+                                name_of(slice.buffer), slice.at(i), slice.owner, name_of(plan_.collective)));
       }
     }
     return true;
@@ -235,8 +237,8 @@ class Checker {
       }
       // Chunks differ in size, so even for a moment a place holds no other chunk than its own.
       if (promise_of(plan_, target.owner, target.at(i)).source_chunk != sums_.chunk_of(value_[i])) {
-        return fail(FaultKind::wrong_value, fmt::format("stores {} in out[{}] of rank {}", sums_.text(value_[i]),
-                                                        target.at(i), target.owner));
+        return fail(FaultKind::wrong_value,
+                    fmt::format("stores {} in out[{}] of rank {}", sums_.text(value_[i]), target.at(i), target.owner));
       }
       auto& cell = memory_.cell(target.owner, target.buffer, target.at(i));
       // Copying a chunk to where it lies, as in place happens, touches nothing.
@@ -312,8 +314,9 @@ class Checker {
                                                        : sums_.contribution(promise.source, promise.source_chunk);
         const SumId found = memory_.cell(rank, Buffer::out, chunk).value;
         if (found == wanted) continue;
-        fault_ = Fault{FaultKind::wrong_value, rank, 0, 0,
-                       fmt::format("in the end out[{}] holds {} instead of {}", chunk, sums_.text(found), sums_.text(wanted))};
+        fault_ = Fault{
+            FaultKind::wrong_value, rank, 0, 0,
+            fmt::format("in the end out[{}] holds {} instead of {}", chunk, sums_.text(found), sums_.text(wanted))};
       }
     }
   }
@@ -322,8 +325,9 @@ class Checker {
     for (std::uint32_t global = 0; global < reached_.size() && !fault_; ++global) {
       for (const auto& [owner, step] : reached_[global]) {
         if (knows_at_end(owner, {global, step})) continue;
-        fail_at_end(FaultKind::lifetime, wiring_.rank_of(global), {global, step},
-                    fmt::format("touches memory of rank {}, which may leave the call before: no token tells it", owner));
+        fail_at_end(
+            FaultKind::lifetime, wiring_.rank_of(global), {global, step},
+            fmt::format("touches memory of rank {}, which may leave the call before: no token tells it", owner));
         return;
       }
     }
@@ -338,7 +342,8 @@ class Checker {
           knows = knows_at_end(rank, {wiring_.global_lane(other, lane), 0});
         }
         if (!knows) {
-          fault_ = Fault{FaultKind::wrong_value, rank, 0, 0, fmt::format("leaves the barrier without a sign of rank {}", other)};
+          fault_ = Fault{FaultKind::wrong_value, rank, 0, 0,
+                         fmt::format("leaves the barrier without a sign of rank {}", other)};
         }
       }
     }
@@ -367,10 +372,25 @@ class Checker {
   Proof proof_;
 };
 
+// The clocks take lanes * lanes numbers, the memory one cell per rank and chunk.
+constexpr std::size_t kLanesMax = 16384;
+constexpr std::uint64_t kCellsMax = std::uint64_t{1} << 28;
+
+std::optional<Fault> check_size(const Plan& plan) {
+  std::size_t lanes = 0;
+  for (const Program& program : plan.programs) lanes += program.lanes.size();
+  if (lanes <= kLanesMax && std::uint64_t{plan.chunks} * static_cast<std::uint64_t>(plan.ranks) <= kCellsMax)
+    return std::nullopt;
+  return Fault{FaultKind::malformed, 0, 0, 0,
+               fmt::format("{} lanes and {} chunks on {} ranks are more than can be checked (at most {} lanes)", lanes,
+                           plan.chunks, plan.ranks, kLanesMax)};
+}
+
 }  // namespace
 
 std::variant<Proof, Fault> check(const Plan& plan, CheckOptions options) {
   if (auto fault = validate_structure(plan)) return *fault;
+  if (auto fault = check_size(plan)) return *fault;
   return Checker(plan, options).run();
 }
 

@@ -17,7 +17,8 @@ Memory::Memory(const Header& plan, bool in_place, std::size_t lanes, Sums& sums)
   cells_.resize(static_cast<std::size_t>(plan.ranks) * halves_ * chunks_);
   for (Rank rank = 0; rank < plan.ranks; ++rank) {
     for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) {
-      if (has_chunk(plan, rank, Buffer::in, chunk)) cell(rank, Buffer::in, chunk).value = sums.contribution(rank, chunk);
+      if (has_chunk(plan, rank, Buffer::in, chunk))
+        cell(rank, Buffer::in, chunk).value = sums.contribution(rank, chunk);
     }
   }
 }

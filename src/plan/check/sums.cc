@@ -81,7 +81,8 @@ std::variant<SumId, std::string> Sums::finish(SumId a) {
   if (a == kNothing) return std::string("finishes a place where nothing has been stored");
   if (entries_[a].is_finished) return fmt::format("finishes {} a second time", text(a));
   const auto missing = ranks_of(a, true);
-  if (!missing.empty()) return fmt::format("finishes chunk {} without ranks {}", entries_[a].chunk, text::list_text(missing));
+  if (!missing.empty())
+    return fmt::format("finishes chunk {} without ranks {}", entries_[a].chunk, text::list_text(missing));
   return complete(entries_[a].chunk);
 }
 

@@ -124,7 +124,8 @@ Status Interpreter::take_messages(LaneState& state, const Step& step, Value& rec
   }
   if (step.receive_from != kNoRank) {
     const Message& message = next(step.receive_from);
-    if (message.is_token) return fault(state, fmt::format("expects a value from rank {} and gets a token", step.receive_from));
+    if (message.is_token)
+      return fault(state, fmt::format("expects a value from rank {} and gets a token", step.receive_from));
     received = message.value;
   }
   return {};
@@ -304,7 +305,8 @@ Memories create_memories(const std::vector<ChunkMap>& maps, DataType type) {
   return memories;
 }
 
-Status interpret(const Plan& plan, const std::vector<ChunkMap>& maps, const InterpretOptions& options, Memories& memories) {
+Status interpret(const Plan& plan, const std::vector<ChunkMap>& maps, const InterpretOptions& options,
+                 Memories& memories) {
   const auto ranks = static_cast<std::size_t>(plan.ranks);
   if (maps.size() != ranks || memories.in.size() != ranks || memories.out.size() != ranks) {
     return invalid_argument(fmt::format("maps and memories are needed for each of {} ranks", ranks));

@@ -4,7 +4,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "tutti/check.h"
@@ -30,7 +29,9 @@ class Wiring {
 
   std::size_t lane_count() const { return places_.size(); }
   std::size_t pipe_count() const { return pipes_.size(); }
-  std::uint32_t global_lane(Rank rank, std::uint32_t lane) const { return first_lane_[static_cast<std::size_t>(rank)] + lane; }
+  std::uint32_t global_lane(Rank rank, std::uint32_t lane) const {
+    return first_lane_[static_cast<std::size_t>(rank)] + lane;
+  }
   Rank rank_of(std::uint32_t global_lane) const { return places_[global_lane].rank; }
 
   struct Pipe {
@@ -39,6 +40,12 @@ class Wiring {
     std::uint32_t lane;
   };
   const Pipe& pipe(PipeId id) const { return pipes_[id]; }
+  std::uint32_t reader(PipeId id) const {
+    return reader_[id];
+  }  // global lanes; lane_count() when there is no such lane
+  std::uint32_t writer(PipeId id) const { return writer_[id]; }
+
+  Visit visit_of(std::uint32_t global_lane, std::uint32_t step) const;
 
   // Runs every lane as far as it goes with this many slots a pipe. Pipes have one writer and one reader and steps
   // never choose, so whether all steps run does not depend on the order: one walk stands for all. `each` sees the steps
@@ -54,20 +61,17 @@ class Wiring {
     std::uint32_t lane;
   };
   struct State;
-  PipeId pipe_between(Rank from, Rank to, std::uint32_t lane);
   bool try_step(State& state, std::uint32_t global_lane, std::uint32_t slots) const;
   Fault describe_stuck(const State& state, std::uint32_t global_lane, std::uint32_t slots) const;
-  Visit visit_of(std::uint32_t global_lane, std::uint32_t step) const;
 
   const Plan& plan_;
-  std::vector<std::uint32_t> first_lane_;         // per rank
-  std::vector<Place> places_;                     // per global lane
+  std::vector<std::uint32_t> first_lane_;  // per rank
+  std::vector<Place> places_;              // per global lane
   std::vector<bool> rank_has_after_;
   std::vector<Pipe> pipes_;
-  std::vector<std::uint32_t> reader_;             // global lane per pipe
+  std::vector<std::uint32_t> reader_;  // global lane per pipe
   std::vector<std::uint32_t> writer_;
-  std::unordered_map<std::uint64_t, std::vector<PipeId>> by_ends_;
-  std::vector<std::vector<PipeId>> ends_;         // per global lane: the pipes of its steps, one after the other
+  std::vector<std::vector<PipeId>> ends_;              // per global lane: the pipes of its steps, one after the other
   std::vector<std::vector<std::uint32_t>> first_end_;  // per global lane and step
 };
 

@@ -7,9 +7,6 @@
 
 namespace tutti::plan {
 
-// The clocks of the checker take lanes * lanes numbers.
-inline constexpr std::size_t kLanesMax = 16384;
-
 std::optional<Fault> validate_structure(const Plan& plan);
 
 }  // namespace tutti::plan

@@ -1,10 +1,17 @@
-#include "plan/check/wiring.h"
+#include "plan/wiring.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace tutti::plan {
+
+namespace {
+
+constexpr std::uint64_t kLanesMax = 1 << 16;  // of one rank; far above what the parser and build() allow
+
+}  // namespace
 
 Wiring::Wiring(const Plan& plan) : plan_(plan) {
   for (Rank rank = 0; rank < plan.ranks; ++rank) {
@@ -13,6 +20,14 @@ Wiring::Wiring(const Plan& plan) : plan_(plan) {
     rank_has_after_.push_back(false);
     for (std::uint32_t lane = 0; lane < program.lanes.size(); ++lane) places_.push_back({rank, lane});
   }
+  std::unordered_map<std::uint64_t, PipeId> known;
+  const auto pipe_between = [&](Rank from, Rank to, std::uint32_t lane) {
+    const auto ranks = static_cast<std::uint64_t>(plan.ranks);
+    const std::uint64_t ends = static_cast<std::uint64_t>(from) * ranks + static_cast<std::uint64_t>(to);
+    const auto [entry, is_new] = known.try_emplace(ends * kLanesMax + lane, static_cast<PipeId>(pipes_.size()));
+    if (is_new) pipes_.push_back({from, to, lane});
+    return entry->second;
+  };
   ends_.resize(places_.size());
   first_end_.resize(places_.size());
   for (std::uint32_t global = 0; global < places_.size(); ++global) {
@@ -38,17 +53,6 @@ Wiring::Wiring(const Plan& plan) : plan_(plan) {
     reader_.push_back(end(pipe.to));
     writer_.push_back(end(pipe.from));
   }
-}
-
-PipeId Wiring::pipe_between(Rank from, Rank to, std::uint32_t lane) {
-  const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(from)} << 32 | static_cast<std::uint32_t>(to);
-  auto& lanes = by_ends_[key];
-  for (const PipeId id : lanes) {
-    if (pipes_[id].lane == lane) return id;
-  }
-  lanes.push_back(static_cast<PipeId>(pipes_.size()));
-  pipes_.push_back({from, to, lane});
-  return lanes.back();
 }
 
 Visit Wiring::visit_of(std::uint32_t global, std::uint32_t index) const {
@@ -144,7 +148,8 @@ Fault Wiring::describe_stuck(const State& state, std::uint32_t global, std::uint
       return fault;
     }
   }
-  fault.reason = "takes more messages at once than its pipes will hold, or waits for a lane of its own rank that is stuck";
+  fault.reason =
+      "takes more messages at once than its pipes will hold, or waits for a lane of its own rank that is stuck";
   return fault;
 }
 

@@ -1,12 +1,10 @@
-#include "plan/check/validate.h"
+#include "plan/validate.h"
 
 #include <fmt/format.h>
 
 namespace tutti::plan {
 
 namespace {
-
-constexpr std::uint64_t kCellsMax = std::uint64_t{1} << 28;
 
 class Validation {
  public:
@@ -39,19 +37,14 @@ class Validation {
     if (plan_.ranks < 1 || plan_.programs.size() != ranks) {
       return fault("the plan says {} ranks and has {} programs", plan_.ranks, plan_.programs.size());
     }
-    if (!is_rank(plan_.root) || !is_rank(plan_.peer)) return fault("root {} or peer {} is not a rank", plan_.root, plan_.peer);
+    if (!is_rank(plan_.root) || !is_rank(plan_.peer))
+      return fault("root {} or peer {} is not a rank", plan_.root, plan_.peer);
     if (plan_.slots < 1) return fault("a pipe needs at least one slot");
     if (has_blocks(plan_.collective) && plan_.chunks % ranks != 0) {
       return fault("{} chunks do not divide into a block for each of {} ranks", plan_.chunks, ranks);
     }
     if (!plan_.domain_of.empty() && plan_.domain_of.size() != ranks) {
       return fault("reach is given for {} of {} ranks", plan_.domain_of.size(), ranks);
-    }
-    std::size_t lanes = 0;
-    for (const Program& program : plan_.programs) lanes += program.lanes.size();
-    if (lanes > kLanesMax) return fault("{} lanes in all are more than the {} that can be checked", lanes, kLanesMax);
-    if (std::uint64_t{plan_.chunks} * ranks > kCellsMax) {
-      return fault("{} chunks on {} ranks are more than can be checked", plan_.chunks, ranks);
     }
     return std::nullopt;
   }
@@ -74,7 +67,8 @@ class Validation {
     if (!step.has_value() && (step.target_count > 0 || step.send_to != kNoRank || step.finish)) {
       return fault("stores, sends or finishes a value but neither receives nor loads one");
     }
-    if (step.finish && !reduces(plan_.collective)) return fault("finishes a sum, but {} adds nothing up", name_of(plan_.collective));
+    if (step.finish && !reduces(plan_.collective))
+      return fault("finishes a sum, but {} adds nothing up", name_of(plan_.collective));
     for (const Slice& source : lane.sources(step)) {
       if (auto found = check_slice(source)) return found;
     }
@@ -86,14 +80,20 @@ class Validation {
   }
 
   std::optional<Fault> check_slice(const Slice& slice) const {
-    if (!is_rank(slice.owner)) return fault("{} belongs to rank {}, which does not exist", print(slice, rank_), slice.owner);
+    if (!is_rank(slice.owner))
+      return fault("{} belongs to rank {}, which does not exist", print(slice, rank_), slice.owner);
     if (slice.owner != rank_ && slice.buffer == Buffer::scratch) {
       return fault("reaches {}: scratch is private to its lane", print(slice, rank_));
     }
     if (slice.owner != rank_ && !plan_.is_reachable(rank_, slice.owner)) {
-      return fault("reaches {}, but the memory of rank {} cannot be reached from rank {}", print(slice, rank_), slice.owner, rank_);
+      return fault("reaches {}, but the memory of rank {} cannot be reached from rank {}", print(slice, rank_),
+                   slice.owner, rank_);
     }
-    if (slice.stride == 0 || slice.count > plan_.chunks) return fault("{} has more chunks than the plan", print(slice, rank_));
+    const std::uint64_t last = slice.chunk + (std::uint64_t{slice.count} - 1) * slice.stride;
+    if (slice.count > 0 && (slice.stride == 0 || last >= plan_.chunks)) {
+      return Fault{FaultKind::out_of_bounds, rank_, lane_, step_,
+                   fmt::format("{} goes beyond the {} chunks of the plan", print(slice, rank_), plan_.chunks)};
+    }
     return std::nullopt;
   }
 
