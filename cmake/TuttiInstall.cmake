@@ -3,7 +3,6 @@ include(CMakePackageConfigHelpers)
 
 # ctest is started at the top of the build tree, so the top folder has to know of the tests of the others.
 if(TUTTI_TESTS)
-  enable_testing()
 endif()
 
 install(TARGETS tutti EXPORT TuttiTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -59,8 +59,9 @@ endfunction()
 function(tutti_combined_library)
   add_library(tutti SHARED ${PROJECT_SOURCE_DIR}/src/tutti.cc)
   foreach(folder IN LISTS TUTTI_FOLDERS)
-    target_link_libraries(tutti PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,tutti_${folder}>)
+    target_sources(tutti PRIVATE $<TARGET_OBJECTS:tutti_${folder}>)
   endforeach()
+  target_link_libraries(tutti PRIVATE fmt::fmt Threads::Threads)
   target_include_directories(tutti PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "tools/tutti/command.h"
+#include "tools/tutti/plan_check.h"
+#include "tools/tutti/plan_options.h"
+#include "tools/tutti/plan_simulate.h"
 #include "tutti/plan.h"
 
 namespace tutti::tool {
@@ -13,26 +16,44 @@ struct ListOptions {
   std::string collective;
 };
 
-std::vector<std::string> collective_names() {
-  std::vector<std::string> names;
-  for (const plan::Collective collective : plan::kCollectives) names.emplace_back(plan::name_of(collective));
-  return names;
+int list(const ListOptions& options) {
+  const auto wanted = plan::collective_of(options.collective);
+  fmt::print("{:<22} {:<26} {}\n", "algorithm", "collective", "how");
+  for (const plan::Algorithm& algorithm : plan::algorithms()) {
+    if (!options.collective.empty() && algorithm.collective != wanted) continue;
+    std::string collective(plan::name_of(algorithm.collective));
+    if (plan::has_variable_form(algorithm.collective)) collective += " (also _v)";
+    fmt::print("{:<22} {:<26} {}\n", algorithm.name, collective, algorithm.summary);
+  }
+  return kExitDone;
 }
 
-int list(const ListOptions& options) {
-  for (const plan::Algorithm& algorithm : plan::algorithms()) {
-    const std::string_view collective = plan::name_of(algorithm.collective);
-    if (!options.collective.empty() && options.collective != collective) continue;
-    fmt::print("{:<20} {:<16} {}\n", algorithm.name, collective, algorithm.summary);
-  }
+struct PrintOptions {
+  ShapeOptions shape;
+  std::string file;
+};
+
+int print(const PrintOptions& options) {
+  const auto load = [&]() -> Result<plan::Plan> {
+    if (options.file.empty()) return build_plan(options.shape);
+    TUTTI_ASSIGN(const std::string text, read_text(options.file));
+    auto plan = plan::parse(text);
+    return plan ? std::move(plan) : plan.status().while_doing(options.file);
+  };
+  const auto plan = load();
+  if (!plan) return report(plan.status());
+  fmt::print("{}", plan::print(*plan));
   return kExitDone;
 }
 
 }  // namespace
 
 void add_plan_command(CLI::App& root, Commands& commands) {
-  CLI::App& group = commands.add_group(
-      root, {"plan", "Look at collectives as plans before they run.", "tutti plan list\ntutti plan list --help"});
+  CLI::App& group = commands.add_group(root, {"plan", "Look at collectives as plans before they run.",
+                                              "tutti plan list\n"
+                                              "tutti plan print --collective all_reduce --algorithm ring --ranks 4\n"
+                                              "tutti plan check --all --ranks 1-16\n"
+                                              "tutti plan explain share/topologies/a100x16.topo --bytes 64M"});
   commands.add<ListOptions>(
       group, {"list", "List the algorithms.", "tutti plan list\ntutti plan list --collective all_reduce"},
       [](CLI::App& command, ListOptions& options) {
@@ -41,6 +62,22 @@ void add_plan_command(CLI::App& root, Commands& commands) {
             ->check(one_of(collective_names()));
       },
       list);
+  commands.add<PrintOptions>(
+      group,
+      {"print", "Print a plan as text: what each rank does, step by step.",
+       "tutti plan print --collective all_reduce --algorithm ring --ranks 4\n"
+       "tutti plan print --collective broadcast --algorithm tree --ranks 7 --root 3 --lanes 2\n"
+       "tutti plan print --algorithm hierarchical_ring --ranks 5 --hosts 3,2 --reach\n"
+       "tutti plan print my.plan"},
+      [](CLI::App& command, PrintOptions& options) {
+        command.add_option("FILE", options.file, "A plan to read and print again, instead of building one")
+            ->type_name("FILE");
+        add_shape_options(command, options.shape);
+      },
+      print);
+  add_plan_check_command(group, commands);
+  add_plan_explain_command(group, commands);
+  add_plan_simulate_command(group, commands);
 }
 
 }  // namespace tutti::tool

@@ -1,0 +1,50 @@
+// The options that the plan commands share, and what they stand for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/tutti/command.h"
+#include "tutti/plan.h"
+#include "tutti/planner.h"
+
+namespace tutti::tool {
+
+// Names an algorithm and the shape to build it in.
+struct ShapeOptions {
+  std::string collective = "all_reduce";
+  std::string algorithm;
+  Rank ranks = 4;
+  std::uint32_t lanes = 1;
+  Rank root = 0;
+  Rank peer = 1;
+  std::string hosts;  // "4,4,2": ranks on each host
+  bool reach = false;
+  bool in_place = false;
+};
+void add_shape_options(CLI::App& command, ShapeOptions& options);
+Result<plan::Shape> shape_of(const ShapeOptions& options);
+Result<plan::Plan> build_plan(const ShapeOptions& options);
+
+// Names a machine and a call on it.
+struct CallOptions {
+  std::string topology;
+  std::string collective = "all_reduce";
+  std::uint64_t bytes = 64 << 20;
+  std::string type = "float32";
+  Rank root = 0;
+  Rank peer = 1;
+  bool in_place = false;
+};
+void add_call_options(CLI::App& command, CallOptions& options);
+Result<planner::Request> request_of(const CallOptions& options, const topology::Topology& topology);
+
+std::vector<std::string> collective_names();
+std::vector<std::string> algorithm_names();
+Result<const plan::Algorithm*> find_algorithm(const std::string& name, plan::Collective collective);
+
+Result<std::string> read_text(const std::string& path);
+Status write_text(const std::string& path, std::string_view text);
+int report(const Status& status);  // prints the sentence; the exit code
+
+}  // namespace tutti::tool
