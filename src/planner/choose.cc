@@ -23,7 +23,7 @@ constexpr Rank kManyLanesRanksMax = 64;
 constexpr std::uint64_t kTileBytesMin = 16 << 10;
 constexpr std::uint64_t kTileBytesMax = 4 << 20;
 // What simulating one candidate may cost, in steps; beyond it a candidate stands only if it is the only one.
-constexpr double kStepsMax = 6e6;
+constexpr double kStepsMax = 3e6;
 constexpr std::size_t kOthersShown = 4;
 
 Shape shape_of(const topology::Topology& topology, const Request& request) {

@@ -17,7 +17,7 @@ Flows::Flows(const Model& model) : links_(model.link_count()) {
   for (std::uint32_t link = 0; link < links_.size(); ++link) links_[link].bytes_per_s = model.bytes_per_s(link);
 }
 
-void Flows::start(double now, std::span<const std::uint32_t> links, double bytes, std::uint64_t owner) {
+void Flows::start(double now, std::span<const Crossing> crossings, double bytes, std::uint64_t owner) {
   now_ = now;
   FlowId id = 0;
   if (free_.empty()) {
@@ -28,23 +28,23 @@ void Flows::start(double now, std::span<const std::uint32_t> links, double bytes
     free_.pop_back();
   }
   Flow& flow = flows_[id];
-  flow.links = links;
+  flow.crossings.assign(crossings.begin(), crossings.end());
   flow.positions.clear();
   flow.remaining = bytes;
   flow.rate = 0;
   flow.since = now;
   flow.scheduled = kNever;
   flow.owner = owner;
-  flow.is_active = true;
-  for (const std::uint32_t link : links) {
-    Link& state = links_[link];
-    if (state.flows.empty()) state.busy_since = now;
-    flow.positions.push_back(static_cast<std::uint32_t>(state.flows.size()));
-    state.flows.push_back(id);
-    state.bytes += bytes;
-    mark(link);
+  for (std::uint32_t i = 0; i < crossings.size(); ++i) {
+    Link& link = links_[crossings[i].link];
+    if (link.flows.empty()) link.busy_since = now;
+    flow.positions.push_back(static_cast<std::uint32_t>(link.flows.size()));
+    link.flows.push_back({id, i});
+    link.streams += crossings[i].streams;
+    link.bytes += bytes * crossings[i].streams;
+    mark(crossings[i].link);
   }
-  if (links.empty()) schedule(id, now);  // nothing in the way
+  if (crossings.empty()) schedule(id, now);  // nothing in the way
 }
 
 void Flows::mark(std::uint32_t link) {
@@ -59,28 +59,36 @@ void Flows::schedule(FlowId id, double time) {
 }
 
 void Flows::advance(Flow& flow, double now) const {
-  flow.remaining = flow.links.empty() ? 0 : flow.remaining - flow.rate * (now - flow.since);
+  flow.remaining = flow.crossings.empty() ? 0 : flow.remaining - flow.rate * (now - flow.since);
   flow.since = now;
 }
 
 void Flows::settle() {
+  ++settling_;
   for (const std::uint32_t link : dirty_) {
     links_[link].is_dirty = false;
-    for (const FlowId id : links_[link].flows) {
-      Flow& flow = flows_[id];
-      double rate = kNever;
-      for (const std::uint32_t crossed : flow.links) {
-        rate = std::min(rate, links_[crossed].bytes_per_s / static_cast<double>(links_[crossed].flows.size()));
-      }
-      if (rate == flow.rate) continue;
-      advance(flow, now_);
-      flow.rate = rate;
-      // A flow that slows down keeps its event: it is looked at then and put off.
-      const double end = now_ + std::max(flow.remaining, 0.0) / rate;
-      if (end < flow.scheduled) schedule(id, end);
+    for (const Passing& passing : links_[link].flows) {
+      if (flows_[passing.flow].settled == settling_) continue;
+      flows_[passing.flow].settled = settling_;
+      set_rate(passing.flow);
     }
   }
   dirty_.clear();
+}
+
+void Flows::set_rate(FlowId id) {
+  Flow& flow = flows_[id];
+  double rate = kNever;
+  for (const Crossing& crossing : flow.crossings) {
+    const Link& link = links_[crossing.link];
+    rate = std::min(rate, link.bytes_per_s / static_cast<double>(link.streams));
+  }
+  if (rate == flow.rate) return;
+  advance(flow, now_);
+  flow.rate = rate;
+  // A flow that slows down keeps its event: it is looked at then and put off.
+  const double end = now_ + std::max(flow.remaining, 0.0) / rate;
+  if (end < flow.scheduled) schedule(id, end);
 }
 
 double Flows::next_time() {
@@ -113,22 +121,18 @@ void Flows::finish_until(double now, const std::function<void(std::uint64_t)>& e
 
 void Flows::remove(FlowId id, double now) {
   Flow& flow = flows_[id];
-  for (std::size_t i = 0; i < flow.links.size(); ++i) {
-    Link& link = links_[flow.links[i]];
+  for (std::size_t i = 0; i < flow.crossings.size(); ++i) {
+    Link& link = links_[flow.crossings[i].link];
     const std::uint32_t position = flow.positions[i];
-    const FlowId moved = link.flows.back();
+    const Passing moved = link.flows.back();
     link.flows[position] = moved;
     link.flows.pop_back();
-    if (moved != id) {
-      Flow& other = flows_[moved];
-      const auto crossing = std::find(other.links.begin(), other.links.end(), flow.links[i]) - other.links.begin();
-      other.positions[static_cast<std::size_t>(crossing)] = position;
-    }
+    flows_[moved.flow].positions[moved.crossing] = position;
+    link.streams -= flow.crossings[i].streams;
     if (link.flows.empty()) link.busy_s += now - link.busy_since;
-    mark(flow.links[i]);
+    mark(flow.crossings[i].link);
   }
   ++flow.version;
-  flow.is_active = false;
   free_.push_back(id);
 }
 

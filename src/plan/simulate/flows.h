@@ -1,6 +1,7 @@
-// Transfers that share links fairly: each gets, of every link it crosses, the bandwidth divided by the number of
-// transfers there, and moves at the smallest of these. (A share that a transfer cannot use because it is slower
-// elsewhere is not handed on: a little pessimistic, and local, so that a change concerns only the links it touches.)
+// Transfers that share links fairly. A transfer is one or more streams that move in step, as the loads and stores of
+// one loop do; on every link the streams get equal parts of the bandwidth, and the transfer moves at the smallest of
+// these. (A part that a stream cannot use because it is slower elsewhere is not handed on: a little pessimistic, and
+// local, so that a change concerns only the links it touches.)
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,13 @@ class Flows {
  public:
   explicit Flows(const Model& model);
 
-  // Starts a transfer of bytes > 0 over links at the current time; `owner` comes back from finished().
-  void start(double now, std::span<const std::uint32_t> links, double bytes, std::uint64_t owner);
+  // Streams over a link, each of the size of the transfer.
+  struct Crossing {
+    std::uint32_t link;
+    std::uint32_t streams;
+  };
+  // Starts a transfer of bytes > 0 a stream at the current time; `owner` comes back when it ends.
+  void start(double now, std::span<const Crossing> crossings, double bytes, std::uint64_t owner);
 
   // The earliest time at which a transfer may end; infinity when there is none. Call after all starts of an instant.
   double next_time();
@@ -31,24 +37,30 @@ class Flows {
   double busy_s(std::uint32_t link) const { return links_[link].busy_s; }
 
  private:
+  // A flow on a link, and which of the flow's crossings that is.
+  struct Passing {
+    FlowId flow;
+    std::uint32_t crossing;
+  };
   struct Link {
     double bytes_per_s = 0;
     double bytes = 0;   // ever
     double busy_s = 0;  // with at least one transfer, until busy_since
     double busy_since = 0;
+    std::uint32_t streams = 0;
     bool is_dirty = false;
-    std::vector<FlowId> flows = {};
+    std::vector<Passing> flows = {};
   };
   struct Flow {
-    std::span<const std::uint32_t> links = {};
-    std::vector<std::uint32_t> positions = {};  // in Link::flows, per link
-    double remaining = 0;
+    std::vector<Crossing> crossings = {};
+    std::vector<std::uint32_t> positions = {};  // in Link::flows, per crossing
+    double remaining = 0;                       // of each stream
     double rate = 0;
     double since = 0;      // when `remaining` was right
     double scheduled = 0;  // time of the event that looks at this flow
     std::uint64_t owner = 0;
+    std::uint64_t settled = 0;  // the last settling that looked at it
     std::uint32_t version = 0;  // a flow's number is used again after its end
-    bool is_active = false;
   };
   struct Event {
     double time;
@@ -59,6 +71,7 @@ class Flows {
 
   void mark(std::uint32_t link);
   void settle();  // new rates for the flows of dirty links
+  void set_rate(FlowId id);
   void remove(FlowId id, double now);
   void advance(Flow& flow, double now) const;
   void schedule(FlowId id, double time);
@@ -68,6 +81,7 @@ class Flows {
   std::vector<FlowId> free_;
   std::vector<std::uint32_t> dirty_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t settling_ = 0;
   double now_ = 0;
 };
 

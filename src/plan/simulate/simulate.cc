@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kBusiestLinks = 16;
 
 // Lanes begin a step when what it takes has arrived and what it gives has room, as the step rule says. Its loads and
-// stores are transfers over the rank's own memory and the routes to those it reaches; what it sends starts at the same
-// time (memory is read once, cut through) and arrives when both the step and the transfer are over. A pipe carries its
-// messages one after the other. A tile goes through a lane before the next one starts.
+// stores are one transfer, with streams over the rank's own memory and over the routes to those it reaches; what it
+// sends starts at the same time (memory is read once, cut through) and arrives when both the step and the transfer are
+// over. A pipe carries its messages one after the other. A tile goes through a lane before the next one starts.
 class Simulation {
  public:
   Simulation(const Plan& plan, const Model& model, const SimulateOptions& options)
@@ -40,6 +40,7 @@ class Simulation {
       const auto& [from, to, lane] = wiring_.pipe(id);
       pipes_[id].route = &route(from, to, lane);
     }
+    crossing_of_.assign(model.link_count(), 0);
     timeline_.rank_end_s.assign(static_cast<std::size_t>(plan.ranks), 0);
   }
 
@@ -73,8 +74,7 @@ class Simulation {
     std::uint32_t tile = 0;
     bool is_open = false;
     double begin_s = 0;
-    double latency_s = 0;         // of the reads of the open step
-    std::uint32_t transfers = 0;  // of the open step, under way
+    double latency_s = 0;  // of the reads of the open step
   };
   struct Message {
     double bytes;           // 0: a token
@@ -147,7 +147,6 @@ class Simulation {
     state.is_open = true;
     state.begin_s = now_;
     state.latency_s = 0;
-    state.transfers = 0;
     const double value_bytes = start_memory(state, visit, step);
     for (std::size_t i = 0; i < visit.gives.size(); ++i) {
       Pipe& pipe = pipes_[visit.gives[i]];
@@ -155,43 +154,55 @@ class Simulation {
       pipe.messages.push_back({.bytes = is_value ? value_bytes : 0});
       if (pipe.messages.size() == pipe.departed + 1) start_message(visit.gives[i]);
     }
-    if (state.transfers == 0) schedule_end(lane);
   }
 
-  // The step's own memory traffic in one transfer, and one for each rank it reaches. Returns the size of the value.
+  // Starts the loads and stores of a step; it ends when they do. Returns the size of the value.
   double start_memory(LaneState& state, const Visit& visit, const Step& step) {
-    double own = 0;
     double value_bytes = 0;
+    std::uint32_t own_streams = 0;
     if (step.receive_from != kNoRank) {
       const PipeId pipe = visit.takes.back();
       const auto before = std::count(visit.takes.begin(), visit.takes.end() - 1, pipe);
-      own = value_bytes = pipes_[pipe].messages[static_cast<std::size_t>(before)].bytes;
+      value_bytes = pipes_[pipe].messages[static_cast<std::size_t>(before)].bytes;
+      ++own_streams;
     }
     for (const Slice& source : state.lane->sources(step)) {
-      value_bytes = bytes_of(source, state.tile);
       if (source.owner == visit.rank) {
-        own += value_bytes;
+        ++own_streams;
         continue;
       }
       const Route& way = route(source.owner, visit.rank, visit.lane);
       state.latency_s = std::max(state.latency_s, way.latency_s);
-      start_transfer(visit.global_lane, state, way, value_bytes);
+      add_streams(way, 1);
     }
+    if (step.source_count > 0) value_bytes = bytes_of(state.lane->sources(step)[0], state.tile);
     for (const Slice& target : state.lane->targets(step)) {
       if (target.owner == visit.rank) {
-        own += value_bytes;
+        ++own_streams;
       } else {
-        start_transfer(visit.global_lane, state, route(visit.rank, target.owner, visit.lane), value_bytes);
+        add_streams(route(visit.rank, target.owner, visit.lane), 1);
       }
     }
-    start_transfer(visit.global_lane, state, route(visit.rank, visit.rank, visit.lane), own);
+    if (own_streams > 0) add_streams(route(visit.rank, visit.rank, visit.lane), own_streams);
+    if (value_bytes > 0) {
+      flows_.start(now_, crossings_, value_bytes, visit.global_lane);
+    } else {
+      schedule_end(visit.global_lane);
+    }
+    for (const Flows::Crossing& crossing : crossings_) crossing_of_[crossing.link] = 0;
+    crossings_.clear();
     return value_bytes;
   }
 
-  void start_transfer(std::uint32_t lane, LaneState& state, const Route& way, double bytes) {
-    if (bytes <= 0) return;
-    ++state.transfers;
-    flows_.start(now_, way.links, bytes, lane);
+  void add_streams(const Route& way, std::uint32_t streams) {
+    for (const std::uint32_t link : way.links) {
+      std::uint32_t& place = crossing_of_[link];
+      if (place == 0) {
+        crossings_.push_back({link, 0});
+        place = static_cast<std::uint32_t>(crossings_.size());
+      }
+      crossings_[place - 1].streams += streams;
+    }
   }
 
   void start_message(PipeId id) {
@@ -200,7 +211,10 @@ class Simulation {
     if (message.bytes <= 0) {
       message.is_sent = true;
     } else {
-      flows_.start(now_, pipe.route->links, message.bytes, kPipeBit | id);
+      crossings_.clear();
+      for (const std::uint32_t link : pipe.route->links) crossings_.push_back({link, 1});
+      flows_.start(now_, crossings_, message.bytes, kPipeBit | id);
+      crossings_.clear();
     }
   }
 
@@ -210,7 +224,7 @@ class Simulation {
     if ((owner & kPipeBit) != 0) {
       pipes_[id].messages[pipes_[id].departed].is_sent = true;
       pass_on(id);
-    } else if (--lanes_[id].transfers == 0) {
+    } else {
       schedule_end(id);
     }
   }
@@ -303,6 +317,8 @@ class Simulation {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0;
   double now_ = 0;
+  std::vector<Flows::Crossing> crossings_;  // of the transfer being put together
+  std::vector<std::uint32_t> crossing_of_;  // per link: its place there, from 1; 0: none
   Timeline timeline_;
 };
 
