@@ -1,10 +1,6 @@
 # What `cmake --install` puts in place, and how other builds find it: find_package(Tutti) or pkg-config tutti.
 include(CMakePackageConfigHelpers)
 
-# ctest is started at the top of the build tree, so the top folder has to know of the tests of the others.
-if(TUTTI_TESTS)
-endif()
-
 install(TARGETS tutti EXPORT TuttiTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS tutti_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")

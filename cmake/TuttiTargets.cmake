@@ -38,7 +38,7 @@ function(tutti_library name)
   endforeach()
   set(TUTTI_FOLDERS ${TUTTI_FOLDERS} ${name} CACHE INTERNAL "")
   if(TUTTI_TESTS AND tests)
-    tutti_test(${name}_test SOURCES ${tests} LINKS tutti_${name})
+    tutti_test(${name}_test SOURCES ${tests} LINKS tutti_${name} ${ARG_PRIVATE_LINKS})
   endif()
 endfunction()
 
@@ -49,6 +49,7 @@ function(tutti_test name)
   include(GoogleTest)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} tutti_options GTest::gtest_main fmt::fmt Threads::Threads)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE TUTTI_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # The commit decides the seeds of the tests that draw random cases; they print them when they fail.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60

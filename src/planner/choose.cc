@@ -50,15 +50,14 @@ std::vector<std::uint32_t> lane_counts(const topology::Topology& topology, const
 std::uint64_t chunk_bytes_of(const Algorithm& algorithm, const Shape& shape, const Request& request) {
   const std::uint32_t blocks = algorithm.blocks(shape);
   if (blocks == 0) return 0;
-  const std::uint64_t whole = request.elements * request.element_bytes;
   const std::uint64_t divided = plan::has_blocks(shape.collective) ? shape.lanes : std::uint64_t{blocks} * shape.lanes;
-  return (whole + divided - 1) / divided;
+  return (request.elements + divided - 1) / divided * request.element_bytes;
 }
 
 bool only_reaches(const Algorithm& algorithm) { return algorithm.name.starts_with("direct"); }
 
 std::vector<std::uint64_t> tile_sizes(const Algorithm& algorithm, const Shape& shape, const Request& request) {
-  const std::uint64_t chunk = std::max<std::uint64_t>(1, chunk_bytes_of(algorithm, shape, request));
+  const std::uint64_t chunk = std::max<std::uint64_t>(request.element_bytes, chunk_bytes_of(algorithm, shape, request));
   if (only_reaches(algorithm)) return {chunk};
   std::vector<std::uint64_t> sizes;
   for (const std::uint64_t pieces : {1, 4, 16}) {

@@ -34,13 +34,13 @@ TEST(Model, RoutesThroughASwitchInEachDirection) {
   const auto model = create_model(sample("a100x8.topo"));
   const auto route = model->route(2, 5, 0);
   EXPECT_EQ(names_of(*model, route), (Names{"node.gpu2>nvswitch", "node.nvswitch>gpu5"}));
-  EXPECT_DOUBLE_EQ(route.latency_s, 1e-6);
-  EXPECT_DOUBLE_EQ(model->bytes_per_s(route.links[0]), 235e9);
+  EXPECT_DOUBLE_EQ(route.latency_s, 2e-6);
+  EXPECT_DOUBLE_EQ(model->bytes_per_s(route.links[0]), 249e9);
   EXPECT_EQ(names_of(*model, model->route(5, 2, 0)), (Names{"node.gpu5>nvswitch", "node.nvswitch>gpu2"}));
   EXPECT_EQ(names_of(*model, model->route(3, 3, 0)), (Names{"node.gpu3 memory"}));
   EXPECT_DOUBLE_EQ(model->bytes_per_s(model->route(3, 3, 0).links[0]), 1300e9);
-  EXPECT_DOUBLE_EQ(model->launch_s(), 25e-6);
-  EXPECT_DOUBLE_EQ(model->step_s(), 0.7e-6);
+  EXPECT_DOUBLE_EQ(model->launch_s(), 15e-6);
+  EXPECT_DOUBLE_EQ(model->step_s(), 0.5e-6);
   EXPECT_EQ(model->link_count(), 8u * 2 + 8);
 }
 
@@ -55,8 +55,8 @@ TEST(Model, CoresOfOneMemoryShareItsBackplane) {
 TEST(Model, PrefersNvlinkAndFallsBackToPcie) {
   const auto model = create_model(sample("v100x8.topo"));
   EXPECT_EQ(names_of(*model, model->route(0, 3, 0)), (Names{"dgx.gpu0>gpu3"}));
-  EXPECT_DOUBLE_EQ(model->bytes_per_s(model->route(0, 3, 0).links[0]), 45.2e9);
-  EXPECT_DOUBLE_EQ(model->bytes_per_s(model->route(3, 1, 0).links[0]), 22.6e9);
+  EXPECT_DOUBLE_EQ(model->bytes_per_s(model->route(0, 3, 0).links[0]), 46.8e9);
+  EXPECT_DOUBLE_EQ(model->bytes_per_s(model->route(3, 1, 0).links[0]), 23.4e9);
   EXPECT_EQ(names_of(*model, model->route(0, 7, 0)),
             (Names{"dgx.gpu0>plx0", "dgx.plx0>bridge", "dgx.bridge>plx3", "dgx.plx3>gpu7"}));
   EXPECT_DOUBLE_EQ(model->route(0, 7, 0).latency_s, 6e-6);
@@ -71,7 +71,7 @@ TEST(Model, EveryV100HasSixCables) {
     sum[link.a] += link.bytes_per_s;
     sum[link.b] += link.bytes_per_s;
   }
-  for (const std::uint32_t device : kind.devices) EXPECT_NEAR(sum[device], 6 * 22.6e9, 1);
+  for (const std::uint32_t device : kind.devices) EXPECT_NEAR(sum[device], 6 * 23.4e9, 1);
 }
 
 TEST(Model, LanesTakeTurnsAtTheNearestCards) {
@@ -80,8 +80,8 @@ TEST(Model, LanesTakeTurnsAtTheNearestCards) {
             (Names{"node0.gpu3>mlx6", "node0.mlx6>leaf", "leaf>node1.mlx0", "node1.mlx0>gpu0"}));
   EXPECT_EQ(names_of(*model, model->route(3, 8, 5)),
             (Names{"node0.gpu3>mlx7", "node0.mlx7>leaf", "leaf>node1.mlx1", "node1.mlx1>gpu0"}));
-  EXPECT_NEAR(model->route(3, 8, 0).latency_s, 5e-6, 1e-15);
-  EXPECT_DOUBLE_EQ(model->bytes_per_s(model->route(3, 8, 0).links[1]), 4.6e9);
+  EXPECT_NEAR(model->route(3, 8, 0).latency_s, 3e-6, 1e-15);
+  EXPECT_DOUBLE_EQ(model->bytes_per_s(model->route(3, 8, 0).links[1]), 4.47e9);
 }
 
 TEST(Model, LeavesOutUplinksThatCannotBeTheBottleneck) {

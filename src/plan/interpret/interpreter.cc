@@ -58,21 +58,25 @@ Status Interpreter::run() {
       (schedule_.late_rank == rank ? last_resort : choices).emplace_back(nullptr, rank);
     }
     bool all_done = true;
+    LaneState* preferred = nullptr;
     for (LaneState& state : lanes_) {
       if (state.is_done(tiles_)) continue;
       all_done = false;
       if (state.is_open) {
         (is_held(state) ? last_resort : choices).emplace_back(&state, kNoRank);
       } else if (has_entered_[static_cast<std::size_t>(state.rank)] && can_begin(state)) {
+        if (is_held(state)) preferred = &state;
         choices.emplace_back(&state, kNoRank);
       }
     }
     if (choices.empty()) choices = std::move(last_resort);
     if (choices.empty() && all_done) break;
     if (choices.empty()) return stuck();
-    const auto [state, entering] = choices[random_.below(choices.size())];
+    const auto [chosen, entering] = choices[random_.below(choices.size())];
+    LaneState* state = preferred != nullptr ? preferred : chosen;
     if (state == nullptr) {
       has_entered_[static_cast<std::size_t>(entering)] = true;
+      TUTTI_TRY(check_leavers(entering));  // it may have nothing to do
     } else if (state->is_open) {
       TUTTI_TRY(end(*state));
     } else {
@@ -149,6 +153,7 @@ Status Interpreter::compute(LaneState& state, const Step& step, const Value& rec
     Value loaded;
     for (std::uint32_t i = 0; i < slice.count; ++i) {
       TUTTI_ASSIGN(const auto piece, place(state, slice, i));
+      TUTTI_TRY(check_written(state, slice, i));
       loaded.bytes.insert(loaded.bytes.end(), piece.begin(), piece.end());
       loaded.sizes.push_back(piece.size());
     }
@@ -190,6 +195,7 @@ Status Interpreter::end(LaneState& state) {
       TUTTI_ASSIGN(const auto piece, place(state, target, i));
       if (piece.size() != size) return fault(state, "stores to a place of another size");
       if (size > 0) std::memcpy(piece.data(), state.value.bytes.data() + offset, size);
+      if (target.buffer == Buffer::out) written_.insert({target.owner, target.at(i), state.tile});
       offset += size;
     }
   }
@@ -225,6 +231,13 @@ Result<std::span<std::byte>> Interpreter::place(const LaneState& state, const Sl
   }
   auto& memory = slice.buffer == Buffer::in && !options_.in_place ? memories_.in[owner] : memories_.out[owner];
   return std::span(memory).subspan(extent.offset * element_bytes_, extent.elements * element_bytes_);
+}
+
+// An output holds nothing at first, but for an input in the same place.
+Status Interpreter::check_written(const LaneState& state, const Slice& source, std::uint32_t i) const {
+  if (source.buffer != Buffer::out || written_.contains({source.owner, source.at(i), state.tile})) return {};
+  if (options_.in_place && has_chunk(plan_, source.owner, Buffer::in, source.at(i))) return {};
+  return fault(state, fmt::format("loads {} before anything is stored there", print(source, state.rank)));
 }
 
 bool Interpreter::is_plain_copy_onto_itself(const LaneState& state, const Step& step, const Slice& target,
@@ -286,6 +299,11 @@ Status Interpreter::check_leavers(Rank rank) {
     if (state.rank == rank && !state.is_done(tiles_)) return {};
   }
   has_left_[static_cast<std::size_t>(rank)] = true;
+  const auto missing = std::find(has_entered_.begin(), has_entered_.end(), false);
+  if (plan_.collective == Collective::barrier && missing != has_entered_.end()) {
+    return {Code::internal,
+            fmt::format("rank {} leaves the barrier before rank {} has entered", rank, missing - has_entered_.begin())};
+  }
   for (const LaneState& state : lanes_) {
     for (const Touch& touch : state.touches) {
       if (state.is_open && touch.owner == rank && state.rank != rank) {

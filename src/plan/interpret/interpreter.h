@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -18,7 +19,7 @@ namespace tutti::plan {
 struct Schedule {
   std::uint64_t seed = 0;
   std::optional<std::uint32_t> slots = {};  // instead of the plan's
-  // Put off the end of this step (rank, lane, step) until nothing else can happen.
+  // Begin this step (rank, lane, step) as soon as it can and put off its end until nothing else can happen.
   std::optional<std::tuple<Rank, std::uint32_t, std::uint32_t>> held_step = {};
   // This rank enters the call when nothing else can happen.
   std::optional<Rank> late_rank = {};
@@ -72,6 +73,7 @@ class Interpreter {
   Status check_overlap(const LaneState& state) const;
   Status check_leavers(Rank rank);
   Result<std::span<std::byte>> place(const LaneState& state, const Slice& slice, std::uint32_t i);
+  Status check_written(const LaneState& state, const Slice& source, std::uint32_t i) const;
   bool is_plain_copy_onto_itself(const LaneState& state, const Step& step, const Slice& target, std::uint32_t i) const;
   std::uint64_t tile_count() const;
   Status fault(const LaneState& state, std::string text) const;
@@ -90,6 +92,7 @@ class Interpreter {
   std::vector<bool> has_entered_;
   std::vector<bool> has_left_;
   std::map<PipeKey, std::deque<Message>> pipes_;
+  std::set<std::tuple<Rank, std::uint32_t, std::uint64_t>> written_;  // chunks of outputs, per tile
 };
 
 }  // namespace tutti::plan

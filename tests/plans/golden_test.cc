@@ -1,0 +1,69 @@
+// Small plans as text: what a person sees. After a wanted change run with TUTTI_WRITE_GOLDEN=1 and read the difference.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "tutti/prove.h"
+
+namespace tutti::plan {
+namespace {
+
+struct Golden {
+  const char* file;
+  const char* algorithm;
+  Collective collective;
+  Rank ranks;
+  std::uint32_t lanes;
+  bool reach;
+  std::vector<std::uint32_t> hosts;
+};
+
+const std::vector<Golden>& goldens() {
+  using C = Collective;
+  static const std::vector<Golden> all = {
+      {"ring_all_reduce_4", "ring", C::all_reduce, 4, 1, false, {}},
+      {"ring_all_reduce_2_lanes_2", "ring", C::all_reduce, 2, 2, false, {}},
+      {"direct_all_reduce_4", "direct", C::all_reduce, 4, 1, true, {}},
+      {"direct_each_all_reduce_2", "direct_each", C::all_reduce, 2, 1, true, {}},
+      {"halving_all_reduce_5", "halving", C::all_reduce, 5, 1, false, {}},
+      {"tree_all_reduce_4_lanes_2", "tree", C::all_reduce, 4, 2, false, {}},
+      {"hierarchical_ring_all_reduce_3_2", "hierarchical_ring", C::all_reduce, 5, 1, true, {0, 0, 0, 1, 1}},
+      {"hierarchical_ring_all_reduce_2_2_pipes", "hierarchical_ring", C::all_reduce, 4, 1, false, {0, 0, 1, 1}},
+      {"hierarchical_ring_all_gather_3_2", "hierarchical_ring", C::all_gather, 5, 1, true, {0, 0, 0, 1, 1}},
+      {"bruck_all_gather_3", "bruck", C::all_gather, 3, 1, false, {}},
+      {"bruck_all_to_all_4", "bruck", C::all_to_all, 4, 1, false, {}},
+      {"pairwise_all_to_all_3", "pairwise", C::all_to_all, 3, 1, false, {}},
+      {"pairwise_reduce_scatter_3", "pairwise", C::reduce_scatter, 3, 1, false, {}},
+      {"halving_reduce_scatter_3", "halving", C::reduce_scatter, 3, 1, false, {}},
+      {"chain_broadcast_3", "chain", C::broadcast, 3, 1, false, {}},
+      {"tree_reduce_5", "tree", C::reduce, 5, 1, false, {}},
+      {"direct_scatter_3", "direct", C::scatter, 3, 1, true, {}},
+      {"bruck_barrier_3", "bruck", C::barrier, 3, 1, false, {}},
+  };
+  return all;
+}
+
+TEST(Golden, PlansReadAsTheyDid) {
+  for (const Golden& golden : goldens()) {
+    Shape shape;
+    shape.collective = golden.collective;
+    shape.ranks = golden.ranks;
+    shape.lanes = golden.lanes;
+    shape.reach = golden.reach;
+    shape.host_of = golden.hosts;
+    const auto plan = build(*find_algorithm(golden.algorithm, golden.collective), shape);
+    ASSERT_TRUE(plan.is_ok()) << golden.file << ": " << plan.status().text();
+    const std::string path = std::string(TUTTI_SOURCE_DIR) + "/tests/plans/golden/" + golden.file + ".plan";
+    if (std::getenv("TUTTI_WRITE_GOLDEN") != nullptr) std::ofstream(path) << print(*plan);
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    EXPECT_EQ(print(*plan), text.str()) << path;
+    EXPECT_EQ(*parse(text.str()), *plan);
+  }
+}
+
+}  // namespace
+}  // namespace tutti::plan

@@ -1,0 +1,173 @@
+// Every algorithm in every shape, proved by the checker and run by the interpreter.
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "plan/interpret/interpreter.h"
+#include "tests/plans/expected.h"
+#include "tests/plans/seed.h"
+#include "tutti/prove.h"
+
+namespace tutti::plan {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr Rank kRanksProved = 9;  // an instrumented build is many times slower and proves nothing more
+#else
+constexpr Rank kRanksProved = 16;
+#endif
+
+TEST(Plans, AreProvedForOneToSixteenRanksEveryRootAndOneToFourLanes) {
+  std::uint64_t proved = 0;
+  for (Rank ranks = 1; ranks <= kRanksProved; ++ranks) {
+    for (std::uint32_t lanes = 1; lanes <= 4; ++lanes) {
+      for_each_case(ranks, lanes, [&](const Case& proof) {
+        const auto fault = prove(proof);
+        EXPECT_FALSE(fault) << proof.text() << ": " << *fault;
+        ++proved;
+        return !fault;
+      });
+    }
+  }
+  EXPECT_GT(proved, 10000u);
+}
+
+TEST(Plans, AreProvedForSamplesUpTo256Ranks) {
+  Random random(test_seed());
+  constexpr int kSamples = 40;
+  for (int sample = 0; sample < kSamples; ++sample) {
+    const auto ranks = static_cast<Rank>(17 + random.below(240));
+    const auto lanes = static_cast<std::uint32_t>(1 + random.below(4));
+    const Algorithm& algorithm = algorithms()[random.below(algorithms().size())];
+    Shape shape;
+    shape.collective = algorithm.collective;
+    shape.ranks = ranks;
+    shape.lanes = algorithm.collective == Collective::barrier ? 1 : lanes;
+    shape.root = static_cast<Rank>(random.below(static_cast<std::uint64_t>(ranks)));
+    shape.peer = static_cast<Rank>(random.below(static_cast<std::uint64_t>(ranks)));
+    shape.in_place = random.below(2) == 1;
+    shape.reach = random.below(2) == 1;
+    if (random.below(2) == 1) {
+      const std::uint64_t hosts = 2 + random.below(20);
+      for (Rank rank = 0; rank < ranks; ++rank)
+        shape.host_of.push_back(static_cast<std::uint32_t>(random.below(hosts)));
+    }
+    if (!algorithm.fits(shape)) continue;
+    const Case proof{&algorithm, shape};
+    const auto fault = prove(proof);
+    EXPECT_FALSE(fault) << "TUTTI_SEED=" << test_seed() << " " << proof.text() << ": " << *fault;
+  }
+}
+
+// Large enough for every phase of every algorithm; the checker has shown the rest.
+TEST(Plans, GiveWhatTheCollectivePromisesUnderAnyScheduleAndTile) {
+  for (const Rank ranks : {1, 2, 3, 5, 8}) {
+    for (const std::uint32_t lanes : {1u, 3u}) {
+      for_each_case(ranks, lanes, [&](const Case& proof) {
+        if (proof.shape.root > 2 || proof.shape.peer > 2) return true;
+        auto plan = build(*proof.algorithm, proof.shape);
+        EXPECT_TRUE(plan.is_ok()) << plan.status().text();
+        const bool in_place = proof.shape.in_place;
+        const auto maps = odd_maps(*plan, in_place);
+        Memories inputs = numbered_inputs(*plan, maps, in_place);
+        for (const std::uint64_t tile : {0, 2}) {
+          Memories results = inputs;
+          const InterpretOptions options{.type = DataType::int64,
+                                         .op = Op::average,
+                                         .factors = {},
+                                         .seed = test_seed() + tile,
+                                         .tile_elements = tile,
+                                         .in_place = in_place};
+          const Status status = interpret(*plan, maps, options, results);
+          EXPECT_TRUE(status.is_ok()) << proof.text() << ": " << status.text();
+          EXPECT_EQ(first_difference(*plan, maps, inputs, in_place, results), "") << proof.text() << " tile " << tile;
+        }
+        return !::testing::Test::HasFailure();
+      });
+    }
+  }
+}
+
+TEST(Plans, GiveTheSameBitsUnderEveryScheduleForEveryTypeAndOperation) {
+  for (const char* name : {"ring", "halving", "tree", "hierarchical_ring"}) {
+    Shape shape;
+    shape.ranks = 5;
+    shape.lanes = 2;
+    if (std::string_view(name).starts_with("hier")) shape.host_of = {0, 0, 0, 1, 1};
+    shape.reach = !shape.host_of.empty();
+    const auto plan = build(*find_algorithm(name, Collective::all_reduce), shape);
+    ASSERT_TRUE(plan.is_ok()) << plan.status().text();
+    const auto maps = even_maps(*plan, 37);
+    for (const DataType type : kDataTypes) {
+      for (const Op op : kOps) {
+        Memories inputs = create_memories(maps, type);
+        Random random(7);
+        for (auto& bytes : inputs.in) {
+          // Bit patterns of small positive numbers in every float format, anything in integers.
+          for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.next() & 0x3f);
+        }
+        std::vector<std::vector<std::byte>> first;
+        for (const std::uint64_t seed : {1, 2, 3}) {
+          Memories results = inputs;
+          const InterpretOptions options{.type = type,
+                                         .op = op,
+                                         .factors = {1, 2, 3, 4, 5},
+                                         .seed = seed,
+                                         .tile_elements = seed == 3 ? 2u : 0u,
+                                         .in_place = false};
+          ASSERT_TRUE(interpret(*plan, maps, options, results).is_ok());
+          if (first.empty()) first = results.out;
+          EXPECT_EQ(results.out, first) << name << " " << name_of(type) << " " << name_of(op);
+        }
+        for (const auto& out : first) EXPECT_EQ(out, first[0]) << "every rank holds the same bits";
+      }
+    }
+  }
+}
+
+TEST(Plans, ServeVariableCountsWithZerosAmongThem) {
+  const std::vector<std::uint64_t> counts = {3, 0, 7, 1};
+  for (const Collective collective : kCollectives) {
+    if (!has_variable_form(collective)) continue;
+    for (const Algorithm& algorithm : algorithms()) {
+      Shape shape;
+      shape.collective = collective;
+      shape.ranks = 4;
+      shape.lanes = 2;
+      shape.reach = true;
+      if (algorithm.collective != collective || !algorithm.fits(shape)) continue;
+      const auto plan = build(algorithm, shape);
+      std::vector<std::uint64_t> all = counts;
+      if (collective == Collective::all_to_all) all = {3, 0, 7, 1, 2, 2, 0, 5, 0, 0, 0, 0, 9, 1, 4, 3};
+      const auto maps = variable_maps(*plan, all);
+      ASSERT_TRUE(maps.is_ok()) << maps.status().text();
+      Memories inputs = numbered_inputs(*plan, *maps, false);
+      Memories results = inputs;
+      InterpretOptions options;
+      options.type = DataType::int64;
+      options.op = Op::average;
+      ASSERT_TRUE(interpret(*plan, *maps, options, results).is_ok()) << algorithm.name;
+      EXPECT_EQ(first_difference(*plan, *maps, inputs, false, results), "")
+          << algorithm.name << " " << name_of(collective);
+    }
+  }
+}
+
+TEST(Plans, OfOneRankAreThoseOfTheWholePlan) {
+  for (const Algorithm& algorithm : algorithms()) {
+    Shape shape;
+    shape.collective = algorithm.collective;
+    shape.ranks = 6;
+    shape.root = 2;
+    shape.peer = 4;
+    shape.reach = true;
+    if (!algorithm.fits(shape)) shape.host_of = {0, 0, 0, 1, 1, 1};
+    if (!algorithm.fits(shape)) continue;
+    const auto plan = build(algorithm, shape);
+    for (Rank rank = 0; rank < shape.ranks; ++rank) {
+      EXPECT_EQ(*build_program(algorithm, shape, rank), plan->programs[static_cast<std::size_t>(rank)]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutti::plan
