@@ -13,7 +13,7 @@ struct Proof {
   std::uint64_t steps = 0;
   std::uint64_t messages = 0;
   std::uint64_t reaches = 0;  // slices of another rank's memory
-  std::uint32_t slots = 0;    // messages ever in one pipe at once when every lane runs as far as it can
+  std::uint32_t slots = 0;    // the fewest slots a pipe needs for the plan not to block
 };
 
 enum class FaultKind : std::uint8_t {

@@ -72,7 +72,7 @@ struct Point {
 //   store the value to every target (storing a plain copy where it was loaded from touches nothing); send it to
 //   `send_to`; send a token to each rank in `signals`.
 // A step runs as a whole: it begins when all it takes is there and every pipe it writes has a free slot.
-// The lists live in the lane's pools, so that a step is 36 bytes and a lane can be shipped as flat arrays.
+// The lists live in the lane's pools, so that a step is 32 bytes and a lane can be shipped as flat arrays.
 struct Step {
   Rank receive_from = kNoRank;
   Rank send_to = kNoRank;
@@ -89,6 +89,8 @@ struct Step {
   bool has_value() const { return receive_from != kNoRank || source_count > 0; }
   bool operator==(const Step&) const = default;
 };
+
+static_assert(sizeof(Step) == 32);
 
 class StepWriter;
 
@@ -210,6 +212,7 @@ struct Algorithm {
   std::string_view name;
   Collective collective;
   std::string_view summary;
+  std::string_view needs;  // what fits() asks of the shape, for people
   bool (*fits)(const Shape&);
   std::uint32_t (*blocks)(const Shape&);  // chunks a lane divides the data into
   void (*build)(const class Setting&, Rank me, Program&);

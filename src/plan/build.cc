@@ -36,9 +36,9 @@ Status validate_fit(const Algorithm& algorithm, const Shape& shape) {
                                         name_of(algorithm.collective), name_of(shape.collective)));
   }
   if (!algorithm.fits(shape)) {
-    return invalid_argument(fmt::format("{} does not fit {} over {} ranks{}{}; 'tutti plan list' shows what each needs",
-                                        algorithm.name, name_of(shape.collective), shape.ranks,
-                                        shape.reach ? "" : " without reach", shape.in_place ? " in place" : ""));
+    return invalid_argument(fmt::format("{} does not fit {} over {} ranks{}{}: it needs {}", algorithm.name,
+                                        name_of(shape.collective), shape.ranks, shape.reach ? " with reach" : "",
+                                        shape.in_place ? " in place" : "", algorithm.needs));
   }
   return {};
 }

@@ -219,6 +219,9 @@ Status Parser::parse_value(std::string_view clause, StepWriter& step) {
   if (arrow == std::string_view::npos) return {};
   std::string_view rest = clause.substr(arrow + 2);
   const std::size_t second = rest.find("->");
+  if (second != std::string_view::npos && text::trim(rest).starts_with("send ")) {
+    return fault("'send RANK' comes last, once");
+  }
   if (second != std::string_view::npos && !text::trim(rest.substr(second + 2)).starts_with("send ")) {
     return fault(fmt::format("'{}' stands where 'send RANK' is expected", text::trim(rest.substr(second + 2))));
   }

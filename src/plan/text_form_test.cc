@@ -94,7 +94,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Mistake{TWO "0 in[0] + recv 1 -> out[0]\n", "'recv' is the first term"},
                       Mistake{TWO "0 recv 7 -> out[0]\n", "'7' is not a rank from 0 to 1"},
                       Mistake{TWO "0 in[0] ->\n", "'->' is followed by targets"},
-                      Mistake{TWO "0 in[0] -> send 1 -> out[0]\n", "stands where 'send RANK' is expected"},
+                      Mistake{TWO "0 in[0] -> send 1 -> out[0]\n", "'send RANK' comes last, once"},
+                      Mistake{TWO "0 in[0] -> send 1 -> send 1\n", "'send RANK' comes last, once"},
+                      Mistake{TWO "0 in[0] -> out[0] -> out[1]\n", "stands where 'send RANK' is expected"},
                       Mistake{TWO "0 token -> 1; in[0] -> out[0]\n", "in this order: after; token <-; value; token ->"},
                       Mistake{TWO "0 token <-\n", "a token needs the ranks"},
                       Mistake{TWO "0 after 1; in[0] -> out[0]\n", "'1' is not a step of a lane such as 1.3"}));

@@ -93,8 +93,9 @@ void TopologyModel::number_links() {
 }
 
 // An uplink that carries at least what all cables below it carry together can never be the bottleneck: they are full
-// first. Leaving it out changes no time but keeps small the sets of transfers that share a link and have to be looked
-// at together. In a fat tree of full bisection hosts then meet only at their own cables.
+// first. Leaving it out keeps small the sets of transfers that share a link and have to be looked at together, and
+// keeps the equal shares of the simulator from slowing streams that share such a link unevenly. In a fat tree of full
+// bisection hosts then meet only at their own cables.
 void TopologyModel::find_limiting_switches() {
   constexpr double kRounding = 1 - 1e-9;  // a sum of bandwidths such as 4.6 GB/s is not exact
   const std::size_t count = topology_.switches.size();

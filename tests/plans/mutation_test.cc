@@ -16,7 +16,7 @@
 namespace tutti::plan {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TUTTI_HAS_SANITIZER
 constexpr int kMutants = 1500;
 #else
 constexpr int kMutants = 40000;

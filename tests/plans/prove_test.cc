@@ -10,7 +10,7 @@
 namespace tutti::plan {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TUTTI_HAS_SANITIZER
 constexpr Rank kRanksProved = 9;  // an instrumented build is many times slower and proves nothing more
 #else
 constexpr Rank kRanksProved = 16;

@@ -58,10 +58,10 @@ int check_all(const CheckCommandOptions& options) {
   constexpr std::int32_t kRanksMax = 256;
   constexpr std::int32_t kLanesMax = 16;
   const auto ranks = range_of("--ranks", options.ranks, kRanksMax);
-  if (!ranks) return report(ranks.status());
+  if (!ranks) return refuse(ranks.status());
   // Unless told otherwise, all lane counts that plans commonly have.
   const auto lanes = range_of("--lanes", options.lanes == "1" ? "1-4" : options.lanes, kLanesMax);
-  if (!lanes) return report(lanes.status());
+  if (!lanes) return refuse(lanes.status());
   std::uint64_t proved = 0;
   std::optional<std::string> fault;
   Progress progress;
@@ -85,12 +85,7 @@ int check_all(const CheckCommandOptions& options) {
   return kExitDone;
 }
 
-Result<plan::Plan> load(const CheckCommandOptions& options) {
-  if (!options.file.empty()) {
-    TUTTI_ASSIGN(const std::string text, read_text(options.file));
-    auto plan = plan::parse(text);
-    return plan ? std::move(plan) : plan.status().while_doing(options.file);
-  }
+Result<plan::Plan> build_one(const CheckCommandOptions& options) {
   ShapeOptions shape = options.shape;
   TUTTI_ASSIGN(const Range ranks, range_of("--ranks", options.ranks, 1 << 20));
   TUTTI_ASSIGN(const Range lanes, range_of("--lanes", options.lanes, 256));
@@ -103,8 +98,9 @@ Result<plan::Plan> load(const CheckCommandOptions& options) {
 }
 
 int check_one(const CheckCommandOptions& options) {
-  const auto plan = load(options);
-  if (!plan) return report(plan.status());
+  const bool is_read = !options.file.empty();
+  const auto plan = is_read ? read_plan(options.file) : build_one(options);
+  if (!plan) return is_read ? fail(plan.status()) : refuse(plan.status());
   const auto result = plan::check(*plan, {.in_place = options.shape.in_place});
   const std::string name =
       fmt::format("{} {} over {} ranks", plan->algorithm, plan::name_of(plan->collective), plan->ranks);

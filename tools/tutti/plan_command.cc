@@ -18,12 +18,13 @@ struct ListOptions {
 
 int list(const ListOptions& options) {
   const auto wanted = plan::collective_of(options.collective);
-  fmt::print("{:<22} {:<26} {}\n", "algorithm", "collective", "how");
+  fmt::print("{:<21} {:<26} {}\n", "algorithm", "collective", "how; what it needs");
   for (const plan::Algorithm& algorithm : plan::algorithms()) {
     if (!options.collective.empty() && algorithm.collective != wanted) continue;
     std::string collective(plan::name_of(algorithm.collective));
     if (plan::has_variable_form(algorithm.collective)) collective += " (also _v)";
-    fmt::print("{:<22} {:<26} {}\n", algorithm.name, collective, algorithm.summary);
+    fmt::print("{:<21} {:<26} {}\n{:<48} needs {}\n", algorithm.name, collective, algorithm.summary, "",
+               algorithm.needs);
   }
   return kExitDone;
 }
@@ -34,14 +35,9 @@ struct PrintOptions {
 };
 
 int print(const PrintOptions& options) {
-  const auto load = [&]() -> Result<plan::Plan> {
-    if (options.file.empty()) return build_plan(options.shape);
-    TUTTI_ASSIGN(const std::string text, read_text(options.file));
-    auto plan = plan::parse(text);
-    return plan ? std::move(plan) : plan.status().while_doing(options.file);
-  };
-  const auto plan = load();
-  if (!plan) return report(plan.status());
+  const bool is_read = !options.file.empty();
+  const auto plan = is_read ? read_plan(options.file) : build_plan(options.shape);
+  if (!plan) return is_read ? fail(plan.status()) : refuse(plan.status());
   fmt::print("{}", plan::print(*plan));
   return kExitDone;
 }

@@ -96,6 +96,12 @@ Result<plan::Plan> build_plan(const ShapeOptions& options) {
   return invalid_argument(fmt::format("no algorithm fits {} over {} ranks", options.collective, options.ranks));
 }
 
+Result<plan::Plan> read_plan(const std::string& path) {
+  TUTTI_ASSIGN(const std::string text, read_text(path));
+  auto plan = plan::parse(text);
+  return plan ? std::move(plan) : plan.status().while_doing(path);
+}
+
 void add_call_options(CLI::App& command, CallOptions& options) {
   command
       .add_option("TOPOLOGY", options.topology, "A file that describes the machine; samples are in share/topologies")
@@ -152,10 +158,14 @@ Status write_text(const std::string& path, std::string_view text) {
   return {};
 }
 
-int report(const Status& status) {
-  if (status) return kExitDone;
+int refuse(const Status& status) {
   fmt::print(stderr, "tutti: {}\n", status.text());
-  return status.code() == Code::invalid_argument ? kExitUsage : kExitFailed;
+  return kExitUsage;
+}
+
+int fail(const Status& status) {
+  fmt::print(stderr, "tutti: {}\n", status.text());
+  return kExitFailed;
 }
 
 }  // namespace tutti::tool

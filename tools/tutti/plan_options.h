@@ -39,12 +39,17 @@ struct CallOptions {
 void add_call_options(CLI::App& command, CallOptions& options);
 Result<planner::Request> request_of(const CallOptions& options, const topology::Topology& topology);
 
+// The plan in a file; errors name the file.
+Result<plan::Plan> read_plan(const std::string& path);
+
 std::vector<std::string> collective_names();
 std::vector<std::string> algorithm_names();
 Result<const plan::Algorithm*> find_algorithm(const std::string& name, plan::Collective collective);
 
 Result<std::string> read_text(const std::string& path);
 Status write_text(const std::string& path, std::string_view text);
-int report(const Status& status);  // prints the sentence; the exit code
+// Print the sentence of a failure. The command was called wrongly, or it was called well and says no.
+int refuse(const Status& status);
+int fail(const Status& status);
 
 }  // namespace tutti::tool

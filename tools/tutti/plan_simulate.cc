@@ -35,11 +35,11 @@ double bus_factor(plan::Collective collective, double ranks) {
 
 int explain(const CallOptions& options) {
   const auto topology = topology::read_file(options.topology);
-  if (!topology) return report(topology.status());
+  if (!topology) return fail(topology.status());
   const auto request = request_of(options, *topology);
-  if (!request) return report(request.status());
+  if (!request) return refuse(request.status());
   const auto choice = planner::choose(*topology, *request);
-  if (!choice) return report(choice.status());
+  if (!choice) return refuse(choice.status());
   fmt::print("{} of {} on {} ({} ranks on {} hosts)\n", options.collective, text::bytes_text(options.bytes),
              topology->name, topology->device_count(), topology->hosts.size());
   fmt::print("  {}\n\n", choice->why);
@@ -100,33 +100,51 @@ Status write_pictures(const SimulateCommandOptions& options, const plan::Plan& p
   return {};
 }
 
-Status simulate(const SimulateCommandOptions& options) {
-  TUTTI_ASSIGN(const topology::Topology topology, topology::read_file(options.call.topology));
-  TUTTI_ASSIGN(const planner::Request request, request_of(options.call, topology));
+// A candidate, its plan and what the simulator says of it.
+struct Simulated {
+  planner::Candidate candidate;
+  plan::Plan plan;
+  plan::Timeline timeline;
+};
+
+Result<Simulated> simulate_call(const SimulateCommandOptions& options, const topology::Topology& topology,
+                                const planner::Request& request) {
   TUTTI_ASSIGN(const planner::Candidate candidate, candidate_of(options, topology, request));
-  TUTTI_ASSIGN(const plan::Plan plan, plan::build(*candidate.algorithm, candidate.shape));
+  TUTTI_ASSIGN(plan::Plan plan, plan::build(*candidate.algorithm, candidate.shape));
   const auto model = planner::create_model(topology);
-  TUTTI_ASSIGN(const plan::Timeline timeline,
+  TUTTI_ASSIGN(plan::Timeline timeline,
                plan::simulate(plan, *model,
                               {.elements = request.elements,
                                .element_bytes = request.element_bytes,
                                .tile_bytes = candidate.tile_bytes,
                                .record_spans = !options.svg.empty() || !options.trace.empty()}));
+  return Simulated{candidate, std::move(plan), std::move(timeline)};
+}
+
+int simulate(const SimulateCommandOptions& options) {
+  const auto topology = topology::read_file(options.call.topology);
+  if (!topology) return fail(topology.status());
+  const auto request = request_of(options.call, *topology);
+  if (!request) return refuse(request.status());
+  const auto simulated = simulate_call(options, *topology, *request);
+  if (!simulated) return refuse(simulated.status());
+  const auto& [candidate, plan, timeline] = *simulated;
   const std::string title = fmt::format("{} {} of {} on {}", candidate.algorithm->name, options.call.collective,
-                                        text::bytes_text(options.call.bytes), topology.name);
+                                        text::bytes_text(options.call.bytes), topology->name);
   fmt::print("{}\n", title);
   fmt::print("  {} ranks, {} lanes, {} tiles of {}; {} steps, {} events\n", plan.ranks, candidate.shape.lanes,
              timeline.tiles, text::bytes_text(candidate.tile_bytes), plan.step_count(), timeline.events);
   const double rate = static_cast<double>(options.call.bytes) / timeline.total_s;
   fmt::print("  time {}, algorithm bandwidth {}, bus bandwidth {}\n", text::seconds_text(timeline.total_s),
-             text::rate_text(rate), text::rate_text(rate * bus_factor(request.collective, plan.ranks)));
+             text::rate_text(rate), text::rate_text(rate * bus_factor(request->collective, plan.ranks)));
   fmt::print("  busiest links:\n");
   for (std::size_t i = 0; i < timeline.busiest.size() && i < options.links; ++i) {
     const plan::LinkUse& use = timeline.busiest[i];
     fmt::print("    {:<28} {:>10}, busy {:>3.0f} % of the time\n", use.name,
                text::bytes_text(static_cast<std::uint64_t>(use.bytes)), 100 * use.busy_s / timeline.total_s);
   }
-  return write_pictures(options, plan, timeline, title);
+  const Status written = write_pictures(options, plan, timeline, title);
+  return written ? kExitDone : fail(written);
 }
 
 }  // namespace
@@ -160,7 +178,7 @@ void add_plan_simulate_command(CLI::App& group, Commands& commands) {
         command.add_option("--svg", options.svg, "Draw the timeline to this file")->type_name("FILE");
         command.add_option("--trace", options.trace, "Write a Chrome/Perfetto trace to this file")->type_name("FILE");
       },
-      [](const SimulateCommandOptions& options) { return report(simulate(options)); });
+      simulate);
 }
 
 }  // namespace tutti::tool

@@ -203,6 +203,12 @@ class Checker {
         auto& cell = memory_.cell(source.owner, source.buffer, source.at(i));
         if (const auto racing = Memory::read(cell, here(), clocks_.get())) return race(source, i, *racing, "reads");
         loaded = cell.value;
+        if (source.buffer == Buffer::in && loaded != sums_.contribution(source.owner, source.at(i))) {
+          return fail(FaultKind::wrong_value,
+                      fmt::format("loads in[{}] of rank {} after out[{}], which is the same place, "
+                                  "was stored to",
+                                  source.at(i), source.owner, source.at(i)));
+        }
       }
       if (loaded == kNothing) {
         return fail(FaultKind::wrong_value, fmt::format("loads {}[{}] of rank {} before anything is stored there",

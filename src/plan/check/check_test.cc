@@ -106,6 +106,17 @@ TEST(Checker, FindsARaceThatOnlyExistsInPlace) {
   EXPECT_NE(fault_of(text, true).find("race"), std::string::npos);
 }
 
+TEST(Checker, FindsAnInputThatIsGoneInPlace) {
+  const std::string text =
+      "plan p all_reduce ranks=2 chunks=1 slots=2\n"
+      "rank 0 lane 0\n  0 recv 1 + in[0] -> out[0]\n  1 in[0] finish -> out[0] -> send 1\n"
+      "rank 1 lane 0\n  0 in[0] -> send 0\n  1 recv 0 -> out[0]\n";
+  EXPECT_EQ(
+      fault_of(text, true),
+      "rank 0 lane 0 step 1: wrong value: loads in[0] of rank 0 after out[0], which is the same place, was stored to");
+  EXPECT_EQ(fault_of(text), "rank 0 lane 0 step 1: wrong value: finishes chunk 0 without ranks 1");
+}
+
 TEST(Checker, FindsReachesOutsideTheTimeTheOwnerIsInTheCall) {
   EXPECT_EQ(fault_of("plan p broadcast ranks=2 chunks=1 slots=2 root=0 reach=0-1\n"
                      "rank 0 lane 0\n  0 in[0] -> out[0]\n  1 token <- 1\n"

@@ -195,7 +195,8 @@ Status Interpreter::end(LaneState& state) {
       TUTTI_ASSIGN(const auto piece, place(state, target, i));
       if (piece.size() != size) return fault(state, "stores to a place of another size");
       if (size > 0) std::memcpy(piece.data(), state.value.bytes.data() + offset, size);
-      if (target.buffer == Buffer::out) written_.insert({target.owner, target.at(i), state.tile});
+      const bool is_changed = !is_plain_copy_onto_itself(state, step, target, i);
+      if (target.buffer == Buffer::out && is_changed) written_.insert({target.owner, target.at(i), state.tile});
       offset += size;
     }
   }
@@ -235,7 +236,11 @@ Result<std::span<std::byte>> Interpreter::place(const LaneState& state, const Sl
 
 // An output holds nothing at first, but for an input in the same place.
 Status Interpreter::check_written(const LaneState& state, const Slice& source, std::uint32_t i) const {
-  if (source.buffer != Buffer::out || written_.contains({source.owner, source.at(i), state.tile})) return {};
+  const bool is_written = written_.contains({source.owner, source.at(i), state.tile});
+  if (source.buffer == Buffer::in && options_.in_place && is_written) {
+    return fault(state, fmt::format("loads {} after it was overwritten in place", print(source, state.rank)));
+  }
+  if (source.buffer != Buffer::out || is_written) return {};
   if (options_.in_place && has_chunk(plan_, source.owner, Buffer::in, source.at(i))) return {};
   return fault(state, fmt::format("loads {} before anything is stored there", print(source, state.rank)));
 }
