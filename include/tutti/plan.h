@@ -216,6 +216,7 @@ struct Algorithm {
   bool (*fits)(const Shape&);
   std::uint32_t (*blocks)(const Shape&);  // chunks a lane divides the data into
   void (*build)(const class Setting&, Rank me, Program&);
+  bool only_reaches = false;  // no data goes through pipes, so there are no slots that tiles must fit
 };
 
 std::span<const Algorithm> algorithms();

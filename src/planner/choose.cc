@@ -54,11 +54,9 @@ std::uint64_t chunk_bytes_of(const Algorithm& algorithm, const Shape& shape, con
   return (request.elements + divided - 1) / divided * request.element_bytes;
 }
 
-bool only_reaches(const Algorithm& algorithm) { return algorithm.name.starts_with("direct"); }
-
 std::vector<std::uint64_t> tile_sizes(const Algorithm& algorithm, const Shape& shape, const Request& request) {
   const std::uint64_t chunk = std::max<std::uint64_t>(request.element_bytes, chunk_bytes_of(algorithm, shape, request));
-  if (only_reaches(algorithm)) return {chunk};
+  if (algorithm.only_reaches) return {chunk};
   std::vector<std::uint64_t> sizes;
   for (const std::uint64_t pieces : {1, 4, 16}) {
     const std::uint64_t tile = std::clamp((chunk + pieces - 1) / pieces, kTileBytesMin, kTileBytesMax);

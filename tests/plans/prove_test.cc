@@ -155,6 +155,22 @@ TEST(Plans, ServeVariableCountsWithZerosAmongThem) {
   }
 }
 
+TEST(Plans, SendDataThroughPipesUnlessTheirAlgorithmOnlyReaches) {
+  for_each_case(4, 1, [&](const Case& proof) {
+    if (proof.shape.collective == Collective::barrier) return true;
+    if (proof.shape.collective == Collective::send_receive && proof.shape.root == proof.shape.peer) return true;
+    bool sends = false;
+    const auto plan = build(*proof.algorithm, proof.shape);
+    for (const Program& program : plan->programs) {
+      for (const Lane& lane : program.lanes) {
+        for (std::size_t i = 0; i < lane.size(); ++i) sends = sends || lane[i].send_to != kNoRank;
+      }
+    }
+    EXPECT_EQ(sends, !proof.algorithm->only_reaches) << proof.text();
+    return true;
+  });
+}
+
 TEST(Plans, OfOneRankAreThoseOfTheWholePlan) {
   for (const Algorithm& algorithm : algorithms()) {
     Shape shape;

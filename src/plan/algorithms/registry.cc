@@ -99,6 +99,7 @@ void in_hierarchy(const Setting& setting, Rank me, Program& program) {
 }
 
 using C = Collective;
+constexpr bool kOnlyReaches = true;
 constexpr std::string_view kAlone = "one rank: copies its input to its output";
 constexpr std::string_view kDirect = "ranks work in each other's memory and exchange only tokens";
 constexpr std::string_view kRing = "blocks go around a ring; least data, n - 1 hops a phase";
@@ -125,10 +126,10 @@ namespace hp = hierarchical_pipes;
 
 constexpr std::array kAlgorithms = {
     Algorithm{"direct", C::all_reduce, kDirect, kNeedsReach, is_within_reach, block_per_rank,
-              in_lanes<direct::all_reduce>},
+              in_lanes<direct::all_reduce>, kOnlyReaches},
     Algorithm{"direct_each", C::all_reduce,
               "every rank adds up all inputs for itself; one round of tokens less to wait for", kNeedsReach,
-              is_within_reach, one_block, in_lanes<direct::all_reduce_each>},
+              is_within_reach, one_block, in_lanes<direct::all_reduce_each>, kOnlyReaches},
     Algorithm{"ring", C::all_reduce, kRing, kNeedsRing, is_ring, block_per_rank, in_lanes<ring::all_reduce>},
     Algorithm{"halving", C::all_reduce, kHalving, kNeedsTwo, is_group, block_per_participant,
               in_lanes<halving::all_reduce>},
@@ -142,7 +143,7 @@ constexpr std::array kAlgorithms = {
     Algorithm{"alone", C::all_reduce, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_and_finish>},
 
     Algorithm{"direct", C::all_gather, kDirect, kNeedsReach, is_within_reach, block_per_rank,
-              in_lanes<direct::all_gather>},
+              in_lanes<direct::all_gather>, kOnlyReaches},
     Algorithm{"ring", C::all_gather, kRing, kNeedsRing, is_ring, block_per_rank, in_lanes<ring::all_gather>},
     Algorithm{"halving", C::all_gather, kHalving, kNeedsTwo, is_group, block_per_rank, in_lanes<halving::all_gather>},
     Algorithm{"bruck", C::all_gather, kBruck, kNeedsTwo, is_group, block_per_rank, in_lanes<bruck::all_gather>},
@@ -153,7 +154,7 @@ constexpr std::array kAlgorithms = {
     Algorithm{"alone", C::all_gather, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
 
     Algorithm{"direct", C::reduce_scatter, kDirect, kNeedsReach, is_within_reach, block_per_rank,
-              in_lanes<direct::reduce_scatter>},
+              in_lanes<direct::reduce_scatter>, kOnlyReaches},
     Algorithm{"ring", C::reduce_scatter, kRing, kNeedsRing, is_ring, block_per_rank, in_lanes<ring::reduce_scatter>},
     Algorithm{"halving", C::reduce_scatter, kHalving, kNeedsTwo, is_group, block_per_rank,
               in_lanes<halving::reduce_scatter>},
@@ -163,7 +164,8 @@ constexpr std::array kAlgorithms = {
               block_per_rank, h::reduce_scatter},
     Algorithm{"alone", C::reduce_scatter, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_and_finish>},
 
-    Algorithm{"direct", C::broadcast, kDirect, kNeedsReach, is_within_reach, one_block, in_lanes<direct::broadcast>},
+    Algorithm{"direct", C::broadcast, kDirect, kNeedsReach, is_within_reach, one_block, in_lanes<direct::broadcast>,
+              kOnlyReaches},
     Algorithm{"chain", C::broadcast, kChain, kNeedsTwo, is_chain, one_block, in_lanes<chain::broadcast>},
     Algorithm{"tree", C::broadcast, kTree, kNeedsTwo, is_group, one_block, in_lanes<tree::broadcast>},
     Algorithm{"hierarchical_chain", C::broadcast, kHierarchical, kNeedsHosts, is_hierarchy, block_per_rail_with_reach,
@@ -172,7 +174,8 @@ constexpr std::array kAlgorithms = {
               in_hierarchy<h::broadcast, hp::broadcast, Outer::tree>},
     Algorithm{"alone", C::broadcast, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
 
-    Algorithm{"direct", C::reduce, kDirect, kNeedsReach, is_within_reach, block_per_rank, in_lanes<direct::reduce>},
+    Algorithm{"direct", C::reduce, kDirect, kNeedsReach, is_within_reach, block_per_rank, in_lanes<direct::reduce>,
+              kOnlyReaches},
     Algorithm{"chain", C::reduce, kChain, kNeedsTwo, is_chain, one_block, in_lanes<chain::reduce>},
     Algorithm{"tree", C::reduce, kTree, kNeedsTwo, is_group, one_block, in_lanes<tree::reduce>},
     Algorithm{"hierarchical_chain", C::reduce, kHierarchical, kNeedsHosts, is_hierarchy, block_per_rail_with_reach,
@@ -181,16 +184,18 @@ constexpr std::array kAlgorithms = {
               in_hierarchy<h::reduce, hp::reduce, Outer::tree>},
     Algorithm{"alone", C::reduce, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_and_finish>},
 
-    Algorithm{"direct", C::gather, kDirect, kNeedsReach, is_within_reach, block_per_rank, in_lanes<direct::gather>},
+    Algorithm{"direct", C::gather, kDirect, kNeedsReach, is_within_reach, block_per_rank, in_lanes<direct::gather>,
+              kOnlyReaches},
     Algorithm{"pairwise", C::gather, kPairwise, kNeedsTwo, is_group, block_per_rank, in_lanes<pairwise::gather>},
     Algorithm{"alone", C::gather, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
 
-    Algorithm{"direct", C::scatter, kDirect, kNeedsReach, is_within_reach, block_per_rank, in_lanes<direct::scatter>},
+    Algorithm{"direct", C::scatter, kDirect, kNeedsReach, is_within_reach, block_per_rank, in_lanes<direct::scatter>,
+              kOnlyReaches},
     Algorithm{"pairwise", C::scatter, kPairwise, kNeedsTwo, is_group, block_per_rank, in_lanes<pairwise::scatter>},
     Algorithm{"alone", C::scatter, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
 
     Algorithm{"direct", C::all_to_all, kDirect, kNeedsReachApart, is_within_reach_apart, block_per_rank,
-              in_lanes<direct::all_to_all>},
+              in_lanes<direct::all_to_all>, kOnlyReaches},
     Algorithm{"pairwise", C::all_to_all, kPairwise, kNeedsRing, is_small_group, block_per_rank,
               in_lanes<pairwise::all_to_all>},
     Algorithm{"bruck", C::all_to_all, kBruck, kNeedsBruck, is_bruck_all_to_all, block_per_rank,
@@ -207,7 +212,7 @@ constexpr std::array kAlgorithms = {
 
     Algorithm{"direct", C::send_receive, kDirect, kNeedsReach,
               [](const Shape& s) { return is_within_reach(s) && s.root != s.peer; }, one_block,
-              between_two<direct::send_receive>},
+              between_two<direct::send_receive>, kOnlyReaches},
     Algorithm{"pairwise", C::send_receive, kPairwise, kNeedsNothing, [](const Shape& s) { return s.orders.empty(); },
               one_block, between_two<pairwise::send_receive>},
 };

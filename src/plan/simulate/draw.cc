@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr double kWidth = 1200;
 constexpr double kLeft = 110;
+constexpr double kRight = 40;
 constexpr double kTop = 64;
 constexpr std::size_t kRowsMax = 64;  // a picture of more rows is grey; the trace has them all
 
@@ -63,13 +65,22 @@ std::vector<Row> rows_of(const Plan& plan) {
   return rows;
 }
 
+// 1, 2 or 5 times a power of ten, so that the axis has five to ten marks.
+double round_step(double end_s) {
+  const double power = std::pow(10, std::floor(std::log10(end_s / 5)));
+  const double units = end_s / 5 / power;
+  return power * (units >= 5 ? 5 : units >= 2 ? 2 : 1);
+}
+
+double x_of(double time_s, double end_s) { return kLeft + (kWidth - kLeft - kRight) * time_s / end_s; }
+
 void draw_axis(std::back_insert_iterator<std::string> out, double end_s, double bottom) {
-  constexpr int kTicks = 6;
-  for (int tick = 0; tick <= kTicks; ++tick) {
-    const double x = kLeft + (kWidth - kLeft - 20) * tick / kTicks;
+  const double step_s = round_step(end_s);
+  for (int mark = 0; mark * step_s <= end_s; ++mark) {
+    const double x = x_of(mark * step_s, end_s);
     fmt::format_to(out, "<line x1='{0:.1f}' y1='{1}' x2='{0:.1f}' y2='{2:.1f}' stroke='#dddddd'/>\n", x, kTop, bottom);
     fmt::format_to(out, "<text x='{:.1f}' y='{:.1f}' text-anchor='middle' fill='#555555'>{}</text>\n", x, bottom + 16,
-                   text::seconds_text(end_s * tick / kTicks));
+                   mark == 0 ? "0" : text::seconds_text(mark * step_s));
   }
 }
 
@@ -111,12 +122,12 @@ std::string draw_svg(const Plan& plan, const Timeline& timeline, std::string_vie
                                   [&](const Row& r) { return r.rank == span.rank && r.lane == span.lane; });
     if (row == rows.end()) continue;
     const Lane& lane = plan.programs[static_cast<std::size_t>(span.rank)].lanes[span.lane];
-    const double scale = (kWidth - kLeft - 20) / end_s;
     fmt::format_to(out,
                    "<rect x='{:.2f}' y='{:.1f}' width='{:.2f}' height='{:.1f}' fill='{}' stroke='white' "
                    "stroke-width='0.4'><title>{}</title></rect>\n",
-                   kLeft + span.begin_s * scale, kTop + static_cast<double>(row - rows.begin()) * height + 1,
-                   std::max(0.6, (span.end_s - span.begin_s) * scale), height - 2, colour_of(kind_of(lane[span.step])),
+                   x_of(span.begin_s, end_s), kTop + static_cast<double>(row - rows.begin()) * height + 1,
+                   std::max(0.6, x_of(span.end_s, end_s) - x_of(span.begin_s, end_s)), height - 2,
+                   colour_of(kind_of(lane[span.step])),
                    escape(fmt::format("step {} tile {}: {} ({} to {})", span.step, span.tile,
                                       print_step(lane, span.step, span.rank), text::seconds_text(span.begin_s),
                                       text::seconds_text(span.end_s))));
