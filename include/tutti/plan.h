@@ -69,8 +69,9 @@ struct Point {
 //   wait for the points in `after`; take a token from each rank in `waits`;
 //   value = receive_from ? receive : load(first source); value = value (+) load(each further source);
 //   if finish: value = what the operation does to a complete sum (an average divides);
-//   store the value to every target (storing a plain copy where it was loaded from touches nothing); send it to
-//   `send_to`; send a token to each rank in `signals`.
+//   store the value to every target; send it to `send_to`; send a token to each rank in `signals`.
+// Loading an input of a reduction applies what the operation does to inputs (a scaled sum multiplies). Any other plain
+// copy onto the place it was loaded from, as happens in place, touches nothing.
 // A step runs as a whole: it begins when all it takes is there and every pipe it writes has a free slot.
 // The lists live in the lane's pools, so that a step is 32 bytes and a lane can be shipped as flat arrays.
 struct Step {

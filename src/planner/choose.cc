@@ -25,6 +25,7 @@ constexpr std::uint64_t kTileBytesMax = 4 << 20;
 // What simulating one candidate may cost, in steps; beyond it a candidate stands only if it is the only one.
 constexpr double kStepsMax = 3e6;
 constexpr std::size_t kOthersShown = 4;
+constexpr double kTie = 0.01;
 
 Shape shape_of(const topology::Topology& topology, const Request& request) {
   Shape shape;
@@ -84,6 +85,21 @@ Result<std::vector<Ranked>> rank_by_bound(const plan::Model& model, std::vector<
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const Ranked& a, const Ranked& b) { return a.bound.seconds < b.bound.seconds; });
   return ranked;
+}
+
+struct Simulated {
+  Candidate candidate;
+  plan::Timeline timeline;
+};
+
+// The fastest first; of those that the model can hardly tell apart the one with the fewest lanes.
+void sort_by_preference(std::vector<Simulated>& simulated, double best_s) {
+  const auto is_tie = [&](const Simulated& s) { return s.candidate.estimate_s <= best_s * (1 + kTie); };
+  std::stable_sort(simulated.begin(), simulated.end(), [&](const Simulated& a, const Simulated& b) {
+    const bool lanes_decide = is_tie(a) && is_tie(b) && a.candidate.shape.lanes != b.candidate.shape.lanes;
+    return lanes_decide ? a.candidate.shape.lanes < b.candidate.shape.lanes
+                        : a.candidate.estimate_s < b.candidate.estimate_s;
+  });
 }
 
 std::string describe(const Candidate& candidate) {
@@ -146,30 +162,26 @@ Result<Choice> choose(const topology::Topology& topology, const Request& request
   if (ranked.empty())
     return Status(Code::unsupported, fmt::format("no algorithm fits {}", plan::name_of(request.collective)));
 
-  Choice choice;
-  choice.best.estimate_s = std::numeric_limits<double>::infinity();
-  plan::Timeline best_timeline;
-  std::vector<Candidate> simulated;
+  std::vector<Simulated> simulated;
+  double best_s = std::numeric_limits<double>::infinity();
   for (const Ranked& next : ranked) {
-    if (next.bound.seconds >= choice.best.estimate_s) break;  // nor can those behind it win
+    if (next.bound.seconds >= best_s) break;  // nor can those behind it win
     TUTTI_ASSIGN(const plan::Plan plan, plan::build(*next.candidate.algorithm, next.candidate.shape));
     TUTTI_ASSIGN(plan::Timeline timeline, plan::simulate(plan, *model,
                                                          {.elements = request.elements,
                                                           .element_bytes = request.element_bytes,
                                                           .tile_bytes = next.candidate.tile_bytes,
                                                           .record_spans = false}));
-    Candidate candidate = next.candidate;
-    candidate.estimate_s = timeline.total_s;
-    simulated.push_back(candidate);
-    if (candidate.estimate_s < choice.best.estimate_s) {
-      choice.best = candidate;
-      best_timeline = std::move(timeline);
-    }
+    best_s = std::min(best_s, timeline.total_s);
+    simulated.push_back({next.candidate, std::move(timeline)});
+    simulated.back().candidate.estimate_s = simulated.back().timeline.total_s;
   }
-  std::stable_sort(simulated.begin(), simulated.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.estimate_s < b.estimate_s; });
-  choice.others.assign(simulated.begin() + 1, simulated.end());
-  choice.why = reason(choice, best_timeline, *model);
+  sort_by_preference(simulated, best_s);
+
+  Choice choice;
+  choice.best = simulated[0].candidate;
+  for (std::size_t i = 1; i < simulated.size(); ++i) choice.others.push_back(simulated[i].candidate);
+  choice.why = reason(choice, simulated[0].timeline, *model);
   if (choice.others.size() > kOthersShown) choice.others.resize(kOthersShown);
   return choice;
 }

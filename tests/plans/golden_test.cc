@@ -26,7 +26,7 @@ const std::vector<Golden>& goldens() {
       {"ring_all_reduce_4", "ring", C::all_reduce, 4, 1, false, {}},
       {"ring_all_reduce_2_lanes_2", "ring", C::all_reduce, 2, 2, false, {}},
       {"direct_all_reduce_4", "direct", C::all_reduce, 4, 1, true, {}},
-      {"direct_each_all_reduce_2", "direct_each", C::all_reduce, 2, 1, true, {}},
+      {"pairwise_all_reduce_3", "pairwise", C::all_reduce, 3, 1, false, {}},
       {"halving_all_reduce_5", "halving", C::all_reduce, 5, 1, false, {}},
       {"tree_all_reduce_4_lanes_2", "tree", C::all_reduce, 4, 2, false, {}},
       {"hierarchical_ring_all_reduce_3_2", "hierarchical_ring", C::all_reduce, 5, 1, true, {0, 0, 0, 1, 1}},

@@ -10,10 +10,16 @@ namespace tutti::tool {
 
 namespace {
 
+// "1 lane", "2 lanes".
+std::string count_text(std::uint64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
 std::string describe(const planner::Candidate& candidate) {
-  return fmt::format("{:<22} {:>2} lanes{:<10} tiles of {:<9}", candidate.algorithm->name, candidate.shape.lanes,
-                     candidate.shape.orders.empty() ? "" : fmt::format(", {} rings", candidate.shape.orders.size()),
-                     text::bytes_text(candidate.tile_bytes));
+  const std::string rings =
+      candidate.shape.orders.empty() ? "" : ", " + count_text(candidate.shape.orders.size(), "ring");
+  return fmt::format("{:<22} {:<19} tiles of {:<9}", candidate.algorithm->name,
+                     count_text(candidate.shape.lanes, "lane") + rings, text::bytes_text(candidate.tile_bytes));
 }
 
 // Algorithm bandwidth is bytes / time; bus bandwidth is what a link of the ring would see, as nccl-tests define it.
@@ -40,8 +46,8 @@ int explain(const CallOptions& options) {
   if (!request) return refuse(request.status());
   const auto choice = planner::choose(*topology, *request);
   if (!choice) return refuse(choice.status());
-  fmt::print("{} of {} on {} ({} ranks on {} hosts)\n", options.collective, text::bytes_text(options.bytes),
-             topology->name, topology->device_count(), topology->hosts.size());
+  fmt::print("{} of {} on {} ({} on {})\n", options.collective, text::bytes_text(options.bytes), topology->name,
+             count_text(topology->device_count(), "rank"), count_text(topology->hosts.size(), "host"));
   fmt::print("  {}\n\n", choice->why);
   fmt::print("  {} {:>12}  <- chosen\n", describe(choice->best), text::seconds_text(choice->best.estimate_s));
   for (const planner::Candidate& other : choice->others) {
@@ -132,8 +138,9 @@ int simulate(const SimulateCommandOptions& options) {
   const std::string title = fmt::format("{} {} of {} on {}", candidate.algorithm->name, options.call.collective,
                                         text::bytes_text(options.call.bytes), topology->name);
   fmt::print("{}\n", title);
-  fmt::print("  {} ranks, {} lanes, {} tiles of {}; {} steps, {} events\n", plan.ranks, candidate.shape.lanes,
-             timeline.tiles, text::bytes_text(candidate.tile_bytes), plan.step_count(), timeline.events);
+  fmt::print("  {}, {}, {} of {}; {} steps, {} events\n", count_text(static_cast<std::uint64_t>(plan.ranks), "rank"),
+             count_text(candidate.shape.lanes, "lane"), count_text(timeline.tiles, "tile"),
+             text::bytes_text(candidate.tile_bytes), plan.step_count(), timeline.events);
   const double rate = static_cast<double>(options.call.bytes) / timeline.total_s;
   fmt::print("  time {}, algorithm bandwidth {}, bus bandwidth {}\n", text::seconds_text(timeline.total_s),
              text::rate_text(rate), text::rate_text(rate * bus_factor(request->collective, plan.ranks)));

@@ -45,15 +45,6 @@ void all_reduce(Lane& lane, const View& v) {
   });
 }
 
-// The sum waits in scratch until all have read, because in place the output is somebody's input.
-void all_reduce_each(Lane& lane, const View& v) {
-  between_meetings(lane, v, [&] {
-    auto step = lane.step();
-    with_all_contributors(v).load(step, 0).finish().store(v.own(Buffer::scratch, 0));
-  });
-  lane.step().load(v.own(Buffer::scratch, 0)).store(v.own(Buffer::out, 0));
-}
-
 void all_gather(Lane& lane, const View& v) {
   between_meetings(lane, v, [&] {
     View all = v;

@@ -6,8 +6,7 @@
 
 namespace tutti::plan::direct {
 
-void all_reduce(Lane& lane, const View& v);       // n blocks: each rank adds up its own for all
-void all_reduce_each(Lane& lane, const View& v);  // one block: each rank adds up everything for itself
+void all_reduce(Lane& lane, const View& v);  // n blocks: each rank adds up its own for all
 void all_gather(Lane& lane, const View& v);
 void reduce_scatter(Lane& lane, const View& v);
 void broadcast(Lane& lane, const View& v);

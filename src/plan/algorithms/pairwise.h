@@ -5,6 +5,7 @@
 
 namespace tutti::plan::pairwise {
 
+void all_reduce(Lane& lane, const View& v);  // one block: everybody gets every input; one hop, for small data
 void all_to_all(Lane& lane, const View& v);
 void all_gather(Lane& lane, const View& v);
 void reduce_scatter(Lane& lane, const View& v);

@@ -127,9 +127,8 @@ namespace hp = hierarchical_pipes;
 constexpr std::array kAlgorithms = {
     Algorithm{"direct", C::all_reduce, kDirect, kNeedsReach, is_within_reach, block_per_rank,
               in_lanes<direct::all_reduce>, kOnlyReaches},
-    Algorithm{"direct_each", C::all_reduce,
-              "every rank adds up all inputs for itself; one round of tokens less to wait for", kNeedsReach,
-              is_within_reach, one_block, in_lanes<direct::all_reduce_each>, kOnlyReaches},
+    Algorithm{"pairwise", C::all_reduce, "every rank gets every input and adds them up; one hop, for small data",
+              kNeedsRing, is_small_group, one_block, in_lanes<pairwise::all_reduce>},
     Algorithm{"ring", C::all_reduce, kRing, kNeedsRing, is_ring, block_per_rank, in_lanes<ring::all_reduce>},
     Algorithm{"halving", C::all_reduce, kHalving, kNeedsTwo, is_group, block_per_participant,
               in_lanes<halving::all_reduce>},

@@ -105,7 +105,7 @@ class Checker {
     ++proof_.steps;
     value_.clear();
     has_value_ = false;
-    copied_from_ = is_plain_copy(step) ? &lane.sources(step)[0] : nullptr;
+    copied_from_ = is_plain_copy(lane, step) ? &lane.sources(step)[0] : nullptr;
     if (!take(lane, step)) return false;
     if (clocks_) clocks_->advance(visit.global_lane, visit.step + 1);
     for (const Slice& source : lane.sources(step)) {
@@ -122,8 +122,10 @@ class Checker {
     return true;
   }
 
-  static bool is_plain_copy(const Step& step) {
-    return step.receive_from == kNoRank && step.source_count == 1 && !step.finish;
+  // Inputs of a reduction are not copied but scaled, where the operation says so.
+  bool is_plain_copy(const Lane& lane, const Step& step) const {
+    if (step.receive_from != kNoRank || step.source_count != 1 || step.finish) return false;
+    return !reduces(plan_.collective) || lane.sources(step)[0].buffer != Buffer::in;
   }
 
   bool take(const Lane& lane, const Step& step) {
@@ -203,7 +205,7 @@ class Checker {
         auto& cell = memory_.cell(source.owner, source.buffer, source.at(i));
         if (const auto racing = Memory::read(cell, here(), clocks_.get())) return race(source, i, *racing, "reads");
         loaded = cell.value;
-        if (source.buffer == Buffer::in && loaded != sums_.contribution(source.owner, source.at(i))) {
+        if (source.buffer == Buffer::in && cell.is_stored_to) {
           return fail(FaultKind::wrong_value,
                       fmt::format("loads in[{}] of rank {} after out[{}], which is the same place, "
                                   "was stored to",
@@ -251,6 +253,7 @@ class Checker {
       if (copied_from_ != nullptr && &cell == cell_of(*copied_from_, i)) continue;
       if (const auto racing = Memory::write(cell, here(), clocks_.get())) return race(target, i, *racing, "writes");
       cell.value = value_[i];
+      cell.is_stored_to = true;
     }
     return true;
   }

@@ -23,6 +23,7 @@ class Memory {
 
   struct Cell {
     SumId value = kNothing;
+    bool is_stored_to = false;
     std::optional<Access> write;
     std::vector<Access> reads;  // since the write, the last one of each lane
   };

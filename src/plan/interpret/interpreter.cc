@@ -249,6 +249,7 @@ bool Interpreter::is_plain_copy_onto_itself(const LaneState& state, const Step& 
                                             std::uint32_t i) const {
   if (!options_.in_place || step.receive_from != kNoRank || step.source_count != 1 || step.finish) return false;
   const Slice& source = state.lane->sources(step)[0];
+  if (reduces(plan_.collective) && source.buffer == Buffer::in) return false;  // scaled where the operation says so
   return source.buffer != Buffer::scratch && target.buffer != Buffer::scratch && source.owner == target.owner &&
          source.count == target.count && source.at(i) == target.at(i);
 }
