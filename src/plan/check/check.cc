@@ -44,7 +44,7 @@ class Checker {
         sums_(plan.ranks),
         memory_(plan, options.in_place, wiring_.lane_count(), sums_),
         pipes_(wiring_.pipe_count()) {
-    if (needs_clocks()) clocks_ = std::make_unique<Clocks>(wiring_.lane_count());
+    if (needs_clocks(options.in_place)) clocks_ = std::make_unique<Clocks>(wiring_.lane_count());
     reached_.resize(wiring_.lane_count());
     collect_points();
   }
@@ -69,11 +69,41 @@ class Checker {
     Clocks::Snapshot clock;
   };
 
-  // Without reach and with one lane a rank, no two lanes share memory and nothing can race.
-  bool needs_clocks() const {
-    bool several_lanes = false;
-    for (const Program& program : plan_.programs) several_lanes = several_lanes || program.lanes.size() > 1;
-    return several_lanes || !plan_.domain_of.empty() || plan_.collective == Collective::barrier;
+  // Where every chunk is touched by one lane alone nothing can race, and the clocks, most of the work, are not needed.
+  bool needs_clocks(bool in_place) const {
+    if (plan_.collective == Collective::barrier) return true;
+    constexpr std::uint32_t kNobody = ~0u;
+    std::vector<std::uint32_t> toucher;
+    for (Rank rank = 0; rank < plan_.ranks; ++rank) {
+      const Program& program = plan_.programs[static_cast<std::size_t>(rank)];
+      toucher.assign(std::size_t{2} * plan_.chunks, kNobody);
+      for (std::uint32_t lane = 0; lane < program.lanes.size(); ++lane) {
+        const bool shares = touches(program.lanes[lane], [&](const Slice& slice, std::uint32_t chunk) {
+          if (slice.owner != rank) return true;
+          std::uint32_t& first = toucher[chunk + (slice.buffer == Buffer::out && !in_place ? plan_.chunks : 0)];
+          const bool is_shared = first != kNobody && first != lane;
+          first = lane;
+          return is_shared;
+        });
+        if (shares) return true;
+      }
+    }
+    return false;
+  }
+
+  // Whether `found` says so of any chunk of in or out that the lane touches.
+  template <class Found>
+  static bool touches(const Lane& lane, Found found) {
+    for (std::size_t i = 0; i < lane.size(); ++i) {
+      for (const auto& slices : {lane.sources(lane[i]), lane.targets(lane[i])}) {
+        for (const Slice& slice : slices) {
+          for (std::uint32_t c = 0; c < slice.count && slice.buffer != Buffer::scratch; ++c) {
+            if (found(slice, slice.at(c))) return true;
+          }
+        }
+      }
+    }
+    return false;
   }
 
   void collect_points() {

@@ -26,6 +26,7 @@ class Simulation {
   Simulation(const Plan& plan, const Model& model, const SimulateOptions& options)
       : plan_(plan), model_(model), options_(options), wiring_(plan), flows_(model), pipes_(wiring_.pipe_count()) {
     const Layout layout = even_maps(plan, options.elements)[0].in;  // the same on every rank
+    number_neighbours();
     tile_elements_ = std::max<std::uint64_t>(1, options.tile_bytes / std::max<std::uint32_t>(1, options.element_bytes));
     std::uint64_t largest = 0;
     for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) {
@@ -96,15 +97,39 @@ class Simulation {
     bool is_delivery;
     bool operator>(const Event& other) const { return time != other.time ? time > other.time : order > other.order; }
   };
+  static constexpr std::uint64_t kRouteLanes = 64;  // lanes take turns at cards, of which no device has as many
   // Whose transfer: a lane's, or (with this bit) a pipe's.
   static constexpr std::uint64_t kPipeBit = std::uint64_t{1} << 32;
 
   bool is_done(const LaneState& state) const { return state.lane->empty() || state.tile == tiles_; }
 
+  // Where each rank stands among those of its domain: routes there are asked for in every step, so they have a table.
+  void number_neighbours() {
+    std::unordered_map<std::uint32_t, std::uint32_t> sizes;
+    const auto ranks = static_cast<std::size_t>(plan_.ranks);
+    const auto domain_of = [&](std::size_t rank) {
+      return plan_.domain_of.empty() ? static_cast<std::uint32_t>(rank) : plan_.domain_of[rank];
+    };
+    for (std::size_t rank = 0; rank < ranks; ++rank) place_.push_back(sizes[domain_of(rank)]++);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      first_neighbour_.push_back(neighbour_count_);
+      neighbour_count_ += sizes[domain_of(rank)];
+    }
+  }
+
   const Route& route(Rank from, Rank to, std::uint32_t lane) {
-    const std::uint64_t key =
-        (std::uint64_t{static_cast<std::uint32_t>(from)} << 32 | static_cast<std::uint32_t>(to)) * 64 + lane % 64;
-    auto [entry, is_new] = routes_.try_emplace(key);
+    if (!plan_.is_reachable(from, to)) return far_route(from, to, lane);
+    if (lane >= near_.size()) near_.resize(lane + 1);
+    if (near_[lane].empty()) near_[lane].resize(neighbour_count_, nullptr);
+    const Route*& known =
+        near_[lane][first_neighbour_[static_cast<std::size_t>(from)] + place_[static_cast<std::size_t>(to)]];
+    if (known == nullptr) known = &far_route(from, to, lane);
+    return *known;
+  }
+
+  const Route& far_route(Rank from, Rank to, std::uint32_t lane) {
+    const std::uint64_t ends = std::uint64_t{static_cast<std::uint32_t>(from)} << 32 | static_cast<std::uint32_t>(to);
+    auto [entry, is_new] = routes_.try_emplace(ends * kRouteLanes + lane % kRouteLanes);
     if (is_new) entry->second = model_.route(from, to, lane);
     return entry->second;
   }
@@ -314,6 +339,10 @@ class Simulation {
   std::uint64_t tiles_ = 1;
   std::vector<LaneState> lanes_;  // in the order of the wiring's global lanes
   std::unordered_map<std::uint64_t, Route> routes_;
+  std::vector<std::vector<const Route*>> near_;  // per lane, per rank and neighbour; into routes_
+  std::vector<std::size_t> first_neighbour_;     // per rank: where its neighbours begin there
+  std::vector<std::uint32_t> place_;             // per rank: its place among its neighbours
+  std::size_t neighbour_count_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0;
   double now_ = 0;
