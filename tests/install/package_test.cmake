@@ -27,8 +27,8 @@ foreach(path bin/tutti include/tutti/plan.h include/tutti/version.h share/man/ma
 endforeach()
 run(${prefix}/bin/tutti --version)
 
-run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${PLACE}/by_cmake -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=${CONFIG}
-    -D CMAKE_CXX_COMPILER=${COMPILER})
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${PLACE}/by_cmake -D CMAKE_PREFIX_PATH=${prefix}
+    -D CMAKE_BUILD_TYPE=${CONFIG} -D CMAKE_CXX_COMPILER=${COMPILER})
 run(${CMAKE_COMMAND} --build ${PLACE}/by_cmake)
 run(${PLACE}/by_cmake/program)
 expect_plan("${output}")

@@ -69,13 +69,18 @@ class Simulation {
   }
 
  private:
+  // What a lane waits for, beside a pipe: only a change there makes it worth another try.
+  static constexpr PipeId kNothing = ~PipeId{0};
+  static constexpr PipeId kPoint = kNothing - 1;
+
   struct LaneState {
     const Lane* lane;
     std::uint32_t step = 0;
     std::uint32_t tile = 0;
     bool is_open = false;
     double begin_s = 0;
-    double latency_s = 0;  // of the reads of the open step
+    double latency_s = 0;         // of the reads of the open step
+    PipeId waits_for = kNothing;  // why it could not begin when it last tried
   };
   struct Message {
     double bytes;           // 0: a token
@@ -144,10 +149,11 @@ class Simulation {
     return static_cast<double>(elements * options_.element_bytes);
   }
 
-  bool can_begin(const LaneState& state, const Visit& visit) {
+  // What keeps the next step from beginning; kNothing: it can.
+  PipeId obstacle(const LaneState& state, const Visit& visit) const {
     for (const Point& point : state.lane->after((*state.lane)[state.step])) {
       const LaneState& other = lanes_[wiring_.global_lane(visit.rank, point.lane)];
-      if (std::pair(other.tile, other.step) <= std::pair(state.tile, point.step)) return false;
+      if (std::pair(other.tile, other.step) <= std::pair(state.tile, point.step)) return kPoint;
     }
     // A step may take or give several messages of one pipe: as many as the pipe stands in the list up to there.
     const auto needed = [](std::span<const PipeId> list, std::size_t i) {
@@ -155,19 +161,20 @@ class Simulation {
           std::count(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i) + 1, list[i]));
     };
     for (std::size_t i = 0; i < visit.takes.size(); ++i) {
-      if (pipes_[visit.takes[i]].arrived < needed(visit.takes, i)) return false;
+      if (pipes_[visit.takes[i]].arrived < needed(visit.takes, i)) return visit.takes[i];
     }
     for (std::size_t i = 0; i < visit.gives.size(); ++i) {
-      if (pipes_[visit.gives[i]].messages.size() + needed(visit.gives, i) > plan_.slots) return false;
+      if (pipes_[visit.gives[i]].messages.size() + needed(visit.gives, i) > plan_.slots) return visit.gives[i];
     }
-    return true;
+    return kNothing;
   }
 
   void try_begin(std::uint32_t lane) {
     LaneState& state = lanes_[lane];
     if (state.is_open || is_done(state)) return;
     const Visit visit = wiring_.visit_of(lane, state.step);
-    if (!can_begin(state, visit)) return;
+    state.waits_for = obstacle(state, visit);
+    if (state.waits_for != kNothing) return;
     const Step& step = (*state.lane)[state.step];
     state.is_open = true;
     state.begin_s = now_;
@@ -272,11 +279,11 @@ class Simulation {
 
   void deliver(PipeId id) {
     ++pipes_[id].arrived;
-    wake(wiring_.reader(id));
+    wake(wiring_.reader(id), id);
   }
 
-  void wake(std::uint32_t lane) {
-    if (lane < lanes_.size()) try_begin(lane);
+  void wake(std::uint32_t lane, PipeId changed) {
+    if (lane < lanes_.size() && lanes_[lane].waits_for == changed) try_begin(lane);
   }
 
   void end_step(std::uint32_t lane) {
@@ -302,9 +309,10 @@ class Simulation {
       std::find_if(messages.begin(), messages.end(), [](const Message& m) { return !m.is_whole; })->is_whole = true;
       pass_on(id);
     }
-    for (const PipeId id : visit.takes) wake(wiring_.writer(id));
+    for (const PipeId id : visit.takes) wake(wiring_.writer(id), id);
+    try_begin(lane);
     const auto lanes = plan_.programs[static_cast<std::size_t>(visit.rank)].lanes.size();
-    for (std::uint32_t other = 0; other < lanes; ++other) try_begin(wiring_.global_lane(visit.rank, other));
+    for (std::uint32_t other = 0; other < lanes; ++other) wake(wiring_.global_lane(visit.rank, other), kPoint);
   }
 
   Timeline summarize() {
