@@ -105,48 +105,35 @@ void reduce(const Setting& setting, Rank me, Program& program, Outer outer) {
 
 namespace {
 
-// Rail q carries the blocks of the ranks q, q + rails, q + 2 * rails ... of every host, one layer after the other;
-// a host that has no rank in a layer takes part with an empty block.
-template <class Work>
-void for_layers(const Setting& setting, const Place& place, Work work) {
-  const std::uint32_t rails = setting.rail_count();
-  for (std::uint32_t local = place.local;; local += rails) {
-    std::vector<std::uint32_t> blocks;
-    bool is_empty = true;
-    for (std::uint32_t host = 0; host < setting.host_count(); ++host) {
-      const auto members = setting.host(host);
-      const bool has_block = local < members.size();
-      blocks.push_back(has_block ? static_cast<std::uint32_t>(members[local]) : View::kNoBlock);
-      is_empty = is_empty && !has_block;
-    }
-    if (is_empty) return;
-    work(blocks, local < place.neighbours.size() ? place.neighbours.subspan(local, 1) : std::span<const Rank>());
-  }
+// The neighbour whose block this rail carries in a layer; nobody where the host has no rank there.
+std::span<const Rank> owner_in(const Setting& setting, const Place& place, std::uint32_t layer) {
+  const std::size_t local = place.local + std::size_t{layer} * setting.rail_count();
+  return local < place.neighbours.size() ? place.neighbours.subspan(local, 1) : std::span<const Rank>();
 }
 
 }  // namespace
 
 void all_gather(const Setting& setting, Rank me, Program& program) {
   on_rails(setting, me, program, [&](Lane& steps, const Place& place, std::uint32_t lane) {
-    for_layers(setting, place, [&](std::span<const std::uint32_t> blocks, std::span<const Rank> owner) {
+    for (std::uint32_t layer = 0; layer < setting.layer_count(place.local); ++layer) {
       View v = rail_view(setting, place, lane, 0);
-      v.block_of = blocks;
-      v.contributors = owner;
+      v.block_of = setting.layer(place.local, layer);
+      v.contributors = owner_in(setting, place, layer);
       v.mirrors = place.neighbours;
       ring::all_gather(steps, v);
-    });
+    }
   });
 }
 
 void reduce_scatter(const Setting& setting, Rank me, Program& program) {
   on_rails(setting, me, program, [&](Lane& steps, const Place& place, std::uint32_t lane) {
-    for_layers(setting, place, [&](std::span<const std::uint32_t> blocks, std::span<const Rank> owner) {
+    for (std::uint32_t layer = 0; layer < setting.layer_count(place.local); ++layer) {
       View v = rail_view(setting, place, lane, 0);
-      v.block_of = blocks;
+      v.block_of = setting.layer(place.local, layer);
       v.contributors = place.neighbours;
-      v.mirrors = owner;
+      v.mirrors = owner_in(setting, place, layer);
       ring::reduce_scatter(steps, v);
-    });
+    }
   });
 }
 

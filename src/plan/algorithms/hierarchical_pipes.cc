@@ -1,5 +1,7 @@
 #include "plan/algorithms/hierarchical_pipes.h"
 
+#include <algorithm>
+
 #include "plan/algorithms/chain.h"
 #include "plan/algorithms/halving.h"
 #include "plan/algorithms/ring.h"
@@ -171,6 +173,118 @@ void reduce(const Setting& setting, Rank me, Program& program, Outer outer) {
       leaders.across.source = Buffer::scratch;
     }
     outer == Outer::ring ? chain::reduce(steps, leaders.across) : tree::reduce(steps, leaders.across);
+  }
+}
+
+namespace {
+
+// The blocks that a rail carries, of all hosts and layers.
+std::vector<Rank> blocks_on_rail(const Setting& setting, Rank rail) {
+  std::vector<Rank> blocks;
+  const auto index = static_cast<std::uint32_t>(rail);
+  for (std::uint32_t layer = 0; layer < setting.layer_count(index); ++layer) {
+    for (const std::uint32_t block : setting.layer(index, layer)) {
+      if (block != View::kNoBlock) blocks.push_back(static_cast<Rank>(block));
+    }
+  }
+  return blocks;
+}
+
+// Runs `give` and `take` on the two lists in turn: a pipe holds few messages, so neither side may send all first.
+template <class Give, class Take>
+void in_turn(const std::vector<Rank>& gives, Give give, const std::vector<Rank>& takes, Take take) {
+  for (std::size_t i = 0; i < std::max(gives.size(), takes.size()); ++i) {
+    if (i < gives.size()) give(gives[i]);
+    if (i < takes.size()) take(takes[i]);
+  }
+}
+
+// One rank of one lane, with what its rail carries.
+struct Carrier {
+  const Setting& setting;
+  Place place;
+  View whole;
+  std::uint32_t lane;
+  std::vector<Rank> mine = {};  // blocks on this rank's rail; none where it serves no rail
+
+  Carrier(const Setting& s, Rank me, std::uint32_t lane_index)
+      : setting(s), place(s, me), whole(s.view(me, lane_index)), lane(lane_index) {
+    if (place.has_rail(place.local)) mine = blocks_on_rail(s, place.local);
+  }
+  std::vector<Rank> theirs(Rank partner) const {
+    return place.has_rail(partner) ? blocks_on_rail(setting, partner) : std::vector<Rank>();
+  }
+  // The view of the rail in one layer.
+  View rail(std::uint32_t layer) const {
+    View v = rail_view(setting, place, lane, 0);
+    v.block_of = setting.layer(static_cast<std::uint32_t>(place.local), layer);
+    return v;
+  }
+  std::uint32_t layers() const {
+    return mine.empty() ? 0 : setting.layer_count(static_cast<std::uint32_t>(place.local));
+  }
+};
+
+}  // namespace
+
+// Ranks without a rail hand their block to the rank that carries it; then the rails gather; then neighbours exchange
+// what their rails brought.
+void all_gather(const Setting& setting, Rank me, Program& program) {
+  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
+    Lane& steps = program.lanes.emplace_back();
+    const Carrier c(setting, me, lane);
+    steps.step().load(c.whole.own(Buffer::in, me)).store(c.whole.own(Buffer::out, me));
+    if (c.mine.empty())
+      steps.step().load(c.whole.own(Buffer::out, me)).send(c.place.rank(c.place.local % c.place.rails));
+    for (Rank extra = c.place.local + c.place.rails; !c.mine.empty() && extra < c.place.size();
+         extra += c.place.rails) {
+      steps.step().receive(c.place.rank(extra)).store(c.whole.own(Buffer::out, c.place.rank(extra)));
+    }
+    for (std::uint32_t layer = 0; layer < c.layers(); ++layer) ring::all_gather(steps, c.rail(layer));
+    for_neighbours(c.place, [&](Rank partner) {
+      const Rank other = c.place.rank(partner);
+      auto gives = c.mine;
+      auto takes = c.theirs(partner);
+      std::erase(gives, other);  // each has its own block already
+      std::erase(takes, me);
+      in_turn(
+          gives, [&](Rank block) { steps.step().load(c.whole.own(Buffer::out, block)).send(other); }, takes,
+          [&](Rank block) { steps.step().receive(other).store(c.whole.own(Buffer::out, block)); });
+    });
+  }
+}
+
+// The reverse: neighbours add up what the rails carry, the rails reduce and scatter, and ranks without a rail get their
+// block from the rank that carries it. Sums on their way wait in scratch.
+void reduce_scatter(const Setting& setting, Rank me, Program& program) {
+  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
+    Lane& steps = program.lanes.emplace_back();
+    const Carrier c(setting, me, lane);
+    bool is_first = true;
+    for_neighbours(c.place, [&](Rank partner) {
+      const Rank other = c.place.rank(partner);
+      in_turn(
+          c.theirs(partner), [&](Rank block) { steps.step().load(c.whole.own(Buffer::in, block)).send(other); }, c.mine,
+          [&](Rank block) {
+            const Slice so_far = c.whole.own(is_first ? Buffer::in : Buffer::scratch, block);
+            steps.step().receive(other).load(so_far).store(c.whole.own(Buffer::scratch, block));
+          });
+      is_first = false;
+    });
+    for (std::uint32_t layer = 0; layer < c.layers(); ++layer) {
+      const Rank local = c.place.local + static_cast<Rank>(layer) * c.place.rails;
+      const bool is_own = layer == 0;
+      View v = c.rail(layer);
+      v.source = c.place.size() > 1 ? Buffer::scratch : Buffer::in;
+      v.target = is_own ? Buffer::out : Buffer::scratch;
+      ring::reduce_scatter(steps, v);
+      if (is_own || local >= c.place.size()) continue;
+      const Rank owner = c.place.rank(local);
+      steps.step().load(c.whole.own(Buffer::scratch, owner)).send(owner);
+    }
+    if (c.mine.empty()) {
+      steps.step().receive(c.place.rank(c.place.local % c.place.rails)).store(c.whole.own(Buffer::out, me));
+    }
   }
 }
 

@@ -10,5 +10,7 @@ using hierarchical::Outer;
 void all_reduce(const Setting& setting, Rank me, Program& program, Outer outer);  // rails * outer_blocks blocks
 void broadcast(const Setting& setting, Rank me, Program& program, Outer outer);   // one block
 void reduce(const Setting& setting, Rank me, Program& program, Outer outer);
+void all_gather(const Setting& setting, Rank me, Program& program);
+void reduce_scatter(const Setting& setting, Rank me, Program& program);
 
 }  // namespace tutti::plan::hierarchical_pipes

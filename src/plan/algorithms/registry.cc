@@ -44,7 +44,6 @@ bool is_hierarchy(const Shape& s) {
 bool is_ring_hierarchy(const Shape& s) {
   return is_hierarchy(s) && host_count(s) <= static_cast<std::uint32_t>(kQuadraticRanksMax);
 }
-bool is_reach_hierarchy(const Shape& s) { return is_ring_hierarchy(s) && s.reach; }
 
 std::uint32_t no_blocks(const Shape&) { return 0; }
 std::uint32_t one_block(const Shape&) { return 1; }
@@ -93,6 +92,11 @@ void copy_and_finish(Lane& lane, const View& v) {
 void nothing(Lane&, const View&) {}
 
 using Hierarchical = void (*)(const Setting&, Rank, Program&, Outer);
+using RailWise = void (*)(const Setting&, Rank, Program&);
+template <RailWise with_reach, RailWise with_pipes>
+void in_hierarchy(const Setting& setting, Rank me, Program& program) {
+  (setting.shape().reach ? with_reach : with_pipes)(setting, me, program);
+}
 template <Hierarchical with_reach, Hierarchical with_pipes, Outer outer>
 void in_hierarchy(const Setting& setting, Rank me, Program& program) {
   (setting.shape().reach ? with_reach : with_pipes)(setting, me, program, outer);
@@ -119,7 +123,6 @@ constexpr std::string_view kNeedsReach = "2 to 1,024 ranks on one host, with rea
 constexpr std::string_view kNeedsReachApart = "2 to 1,024 ranks on one host, with reach, not in place";
 constexpr std::string_view kNeedsHosts = "several hosts, one of them with several ranks";
 constexpr std::string_view kNeedsRingHosts = "2 to 1,024 hosts, one of them with several ranks";
-constexpr std::string_view kNeedsReachHosts = "2 to 1,024 hosts, one of them with several ranks, with reach";
 
 namespace h = hierarchical;
 namespace hp = hierarchical_pipes;
@@ -148,8 +151,8 @@ constexpr std::array kAlgorithms = {
     Algorithm{"bruck", C::all_gather, kBruck, kNeedsTwo, is_group, block_per_rank, in_lanes<bruck::all_gather>},
     Algorithm{"pairwise", C::all_gather, kPairwise, kNeedsRing, is_small_group, block_per_rank,
               in_lanes<pairwise::all_gather>},
-    Algorithm{"hierarchical_ring", C::all_gather, kHierarchical, kNeedsReachHosts, is_reach_hierarchy, block_per_rank,
-              h::all_gather},
+    Algorithm{"hierarchical_ring", C::all_gather, kHierarchical, kNeedsRingHosts, is_ring_hierarchy, block_per_rank,
+              in_hierarchy<h::all_gather, hp::all_gather>},
     Algorithm{"alone", C::all_gather, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
 
     Algorithm{"direct", C::reduce_scatter, kDirect, kNeedsReach, is_within_reach, block_per_rank,
@@ -159,8 +162,8 @@ constexpr std::array kAlgorithms = {
               in_lanes<halving::reduce_scatter>},
     Algorithm{"pairwise", C::reduce_scatter, kPairwise, kNeedsRing, is_small_group, block_per_rank,
               in_lanes<pairwise::reduce_scatter>},
-    Algorithm{"hierarchical_ring", C::reduce_scatter, kHierarchical, kNeedsReachHosts, is_reach_hierarchy,
-              block_per_rank, h::reduce_scatter},
+    Algorithm{"hierarchical_ring", C::reduce_scatter, kHierarchical, kNeedsRingHosts, is_ring_hierarchy, block_per_rank,
+              in_hierarchy<h::reduce_scatter, hp::reduce_scatter>},
     Algorithm{"alone", C::reduce_scatter, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_and_finish>},
 
     Algorithm{"direct", C::broadcast, kDirect, kNeedsReach, is_within_reach, one_block, in_lanes<direct::broadcast>,

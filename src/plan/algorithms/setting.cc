@@ -35,31 +35,47 @@ StepWriter& View::deliver(StepWriter& step, Rank block, Rank count) const {
 }
 
 Setting::Setting(const Shape& shape, std::uint32_t blocks) : shape_(shape), blocks_(blocks) {
-  const auto n = static_cast<std::size_t>(shape.ranks);
-  everyone_.resize(n);
+  everyone_.resize(static_cast<std::size_t>(shape.ranks));
   std::iota(everyone_.begin(), everyone_.end(), 0);
-  for (const auto& order : shape.orders) {
-    auto& positions = positions_.emplace_back(n);
-    for (std::size_t i = 0; i < n; ++i) positions[static_cast<std::size_t>(order[i])] = static_cast<Rank>(i);
+  number_orders();
+  find_hosts();
+  find_rails();
+}
+
+void Setting::number_orders() {
+  for (const auto& order : shape_.orders) {
+    auto& positions = positions_.emplace_back(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) positions[static_cast<std::size_t>(order[i])] = static_cast<Rank>(i);
     blocks_of_.emplace_back(order.begin(), order.end());
   }
+}
 
-  host_of_.resize(n);
-  local_of_.resize(n);
+void Setting::find_hosts() {
   std::map<std::uint32_t, std::uint32_t> index_of;  // hosts may be numbered in any way
-  for (std::size_t rank = 0; rank < n; ++rank) {
-    const std::uint32_t name = shape.host_of.empty() ? 0 : shape.host_of[rank];
+  for (std::size_t rank = 0; rank < everyone_.size(); ++rank) {
+    const std::uint32_t name = shape_.host_of.empty() ? 0 : shape_.host_of[rank];
     const auto [entry, is_new] = index_of.try_emplace(name, static_cast<std::uint32_t>(hosts_.size()));
     if (is_new) hosts_.emplace_back();
     auto& host = hosts_[entry->second];
-    host_of_[rank] = entry->second;
-    local_of_[rank] = static_cast<std::uint32_t>(host.size());
+    host_of_.push_back(entry->second);
+    local_of_.push_back(static_cast<std::uint32_t>(host.size()));
     host.push_back(static_cast<Rank>(rank));
   }
+}
+
+void Setting::find_rails() {
   const auto smaller = [](const auto& a, const auto& b) { return a.size() < b.size(); };
-  rails_.resize(std::min_element(hosts_.begin(), hosts_.end(), smaller)->size());
+  const auto [smallest, largest] = std::minmax_element(hosts_.begin(), hosts_.end(), smaller);
+  rails_.resize(smallest->size());
+  layers_.resize(smallest->size());
   for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
     for (const auto& host : hosts_) rails_[rail].push_back(host[rail]);
+    for (std::size_t local = rail; local < largest->size(); local += rails_.size()) {
+      auto& layer = layers_[rail].emplace_back();
+      for (const auto& host : hosts_) {
+        layer.push_back(local < host.size() ? static_cast<std::uint32_t>(host[local]) : View::kNoBlock);
+      }
+    }
   }
 }
 

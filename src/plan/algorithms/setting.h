@@ -65,7 +65,16 @@ class Setting {
   std::uint32_t rail_count() const { return static_cast<std::uint32_t>(rails_.size()); }
   std::span<const Rank> rail(std::uint32_t index) const { return rails_[index]; }
 
+  // Where blocks belong to ranks, rail q carries those of the ranks q, q + rails, q + 2 * rails ... of every host, one
+  // layer after the other: the block of each host, or kNoBlock where the host has no rank in the layer.
+  std::uint32_t layer_count(std::uint32_t rail) const { return static_cast<std::uint32_t>(layers_[rail].size()); }
+  std::span<const std::uint32_t> layer(std::uint32_t rail, std::uint32_t index) const { return layers_[rail][index]; }
+
  private:
+  void number_orders();
+  void find_hosts();
+  void find_rails();
+
   const Shape& shape_;
   std::uint32_t blocks_;
   std::vector<Rank> everyone_;
@@ -75,6 +84,7 @@ class Setting {
   std::vector<std::uint32_t> local_of_;
   std::vector<std::vector<Rank>> hosts_;
   std::vector<std::vector<Rank>> rails_;
+  std::vector<std::vector<std::vector<std::uint32_t>>> layers_;  // per rail, per layer, per host
 };
 
 // The members tell each other, by tokens, that they have come this far. Groups up to this size do it all to all, in
