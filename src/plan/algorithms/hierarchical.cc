@@ -2,6 +2,7 @@
 
 #include "plan/algorithms/chain.h"
 #include "plan/algorithms/halving.h"
+#include "plan/algorithms/place.h"
 #include "plan/algorithms/ring.h"
 #include "plan/algorithms/tree.h"
 
@@ -18,32 +19,6 @@ std::uint32_t outer_blocks(Outer outer, std::uint32_t host_count) {
 
 namespace {
 
-// One rank's place in the hierarchy.
-struct Place {
-  std::uint32_t host;
-  std::uint32_t local;
-  std::span<const Rank> neighbours;  // the ranks of its host
-  bool has_rail;
-
-  Place(const Setting& setting, Rank me)
-      : host(setting.host_of(me)),
-        local(setting.local_of(me)),
-        neighbours(setting.host(host)),
-        has_rail(local < setting.rail_count()) {}
-
-  void meet(Lane& lane) const { plan::meet(lane, neighbours, static_cast<Rank>(local)); }
-};
-
-// The view of the rail that this rank serves: members are hosts.
-View rail_view(const Setting& setting, const Place& place, std::uint32_t lane, std::uint32_t blocks_per_rail) {
-  return {.members = setting.rail(place.local),
-          .me = static_cast<Rank>(place.host),
-          .root = static_cast<Rank>(setting.host_of(setting.shape().root)),
-          .lane = lane,
-          .lanes = setting.shape().lanes,
-          .first_block = place.local * blocks_per_rail};
-}
-
 // Runs `work` on the rail between two meetings of the host, so that no neighbour's memory is touched before it has
 // come or after it may have gone.
 template <class Work>
@@ -52,7 +27,7 @@ void on_rails(const Setting& setting, Rank me, Program& program, Work work) {
   for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
     Lane& steps = program.lanes.emplace_back();
     place.meet(steps);
-    if (place.has_rail) work(steps, place, lane);
+    if (place.has_rail()) work(steps, place, lane);
     place.meet(steps);
   }
 }
@@ -64,7 +39,7 @@ void all_reduce_by_tree(const Setting& setting, Rank me, Program& program) {
     Lane& up = program.lanes[2 * lane];
     Lane& down = program.lanes[2 * lane + 1];
     place.meet(up);
-    if (place.has_rail) {
+    if (place.has_rail()) {
       View v = rail_view(setting, place, lane, 1);
       v.root = 0;
       v.contributors = v.mirrors = place.neighbours;
@@ -107,7 +82,7 @@ namespace {
 
 // The neighbour whose block this rail carries in a layer; nobody where the host has no rank there.
 std::span<const Rank> owner_in(const Setting& setting, const Place& place, std::uint32_t layer) {
-  const std::size_t local = place.local + std::size_t{layer} * setting.rail_count();
+  const std::size_t local = place.rail() + std::size_t{layer} * setting.rail_count();
   return local < place.neighbours.size() ? place.neighbours.subspan(local, 1) : std::span<const Rank>();
 }
 
@@ -115,9 +90,9 @@ std::span<const Rank> owner_in(const Setting& setting, const Place& place, std::
 
 void all_gather(const Setting& setting, Rank me, Program& program) {
   on_rails(setting, me, program, [&](Lane& steps, const Place& place, std::uint32_t lane) {
-    for (std::uint32_t layer = 0; layer < setting.layer_count(place.local); ++layer) {
+    for (std::uint32_t layer = 0; layer < setting.layer_count(place.rail()); ++layer) {
       View v = rail_view(setting, place, lane, 0);
-      v.block_of = setting.layer(place.local, layer);
+      v.block_of = setting.layer(place.rail(), layer);
       v.contributors = owner_in(setting, place, layer);
       v.mirrors = place.neighbours;
       ring::all_gather(steps, v);
@@ -127,9 +102,9 @@ void all_gather(const Setting& setting, Rank me, Program& program) {
 
 void reduce_scatter(const Setting& setting, Rank me, Program& program) {
   on_rails(setting, me, program, [&](Lane& steps, const Place& place, std::uint32_t lane) {
-    for (std::uint32_t layer = 0; layer < setting.layer_count(place.local); ++layer) {
+    for (std::uint32_t layer = 0; layer < setting.layer_count(place.rail()); ++layer) {
       View v = rail_view(setting, place, lane, 0);
-      v.block_of = setting.layer(place.local, layer);
+      v.block_of = setting.layer(place.rail(), layer);
       v.contributors = place.neighbours;
       v.mirrors = owner_in(setting, place, layer);
       ring::reduce_scatter(steps, v);

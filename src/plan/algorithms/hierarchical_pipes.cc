@@ -4,29 +4,13 @@
 
 #include "plan/algorithms/chain.h"
 #include "plan/algorithms/halving.h"
+#include "plan/algorithms/place.h"
 #include "plan/algorithms/ring.h"
 #include "plan/algorithms/tree.h"
 
 namespace tutti::plan::hierarchical_pipes {
 
 namespace {
-
-struct Place {
-  std::uint32_t host;
-  Rank local;
-  std::span<const Rank> neighbours;
-  Rank rails;
-
-  Place(const Setting& setting, Rank me)
-      : host(setting.host_of(me)),
-        local(static_cast<Rank>(setting.local_of(me))),
-        neighbours(setting.host(host)),
-        rails(static_cast<Rank>(setting.rail_count())) {}
-
-  Rank size() const { return static_cast<Rank>(neighbours.size()); }
-  bool has_rail(Rank position) const { return position < rails; }
-  Rank rank(Rank position) const { return neighbours[static_cast<std::size_t>(position)]; }
-};
 
 // Visits the neighbours in rounds in which positions add up to the round's number, so that both ends meet.
 template <class Each>
@@ -44,7 +28,7 @@ void reduce_to_rails(Lane& lane, const Place& place, const View& whole, Rank blo
     if (place.has_rail(partner)) {
       lane.step().load(whole.own(Buffer::in, partner * blocks, blocks)).send(place.rank(partner));
     }
-    if (place.has_rail(place.local)) {
+    if (place.has_rail()) {
       const Rank mine = place.local * blocks;
       lane.step()
           .receive(place.rank(partner))
@@ -60,7 +44,7 @@ void reduce_to_rails(Lane& lane, const Place& place, const View& whole, Rank blo
 
 void gather_from_rails(Lane& lane, const Place& place, const View& whole, Rank blocks) {
   for_neighbours(place, [&](Rank partner) {
-    if (place.has_rail(place.local)) {
+    if (place.has_rail()) {
       lane.step().load(whole.own(Buffer::out, place.local * blocks, blocks)).send(place.rank(partner));
     }
     if (place.has_rail(partner)) {
@@ -69,13 +53,12 @@ void gather_from_rails(Lane& lane, const Place& place, const View& whole, Rank b
   });
 }
 
-View rail_view(const Setting& setting, const Place& place, std::uint32_t lane, Rank blocks) {
-  return {.members = setting.rail(static_cast<std::uint32_t>(place.local)),
-          .me = static_cast<Rank>(place.host),
-          .lane = lane,
-          .lanes = setting.shape().lanes,
-          .first_block = static_cast<std::uint32_t>(place.local * blocks),
-          .source = Buffer::out};
+// The rail over the sums that the host has gathered in this rank's output.
+View sums_view(const Setting& setting, const Place& place, std::uint32_t lane, std::uint32_t blocks) {
+  View v = rail_view(setting, place, lane, blocks);
+  v.root = 0;
+  v.source = Buffer::out;
+  return v;
 }
 
 void all_reduce_by_tree(const Setting& setting, Rank me, Program& program) {
@@ -86,7 +69,7 @@ void all_reduce_by_tree(const Setting& setting, Rank me, Program& program) {
     Lane& down = program.lanes[2 * lane + 1];
     const View whole = setting.view(me, lane);
     reduce_to_rails(up, place, whole, 1);
-    if (place.has_rail(place.local)) tree::all_reduce({up, down, 2 * lane}, rail_view(setting, place, lane, 1));
+    if (place.has_rail()) tree::all_reduce({up, down, 2 * lane}, sums_view(setting, place, lane, 1));
     gather_from_rails(down, place, whole, 1);
   }
 }
@@ -101,8 +84,8 @@ void all_reduce(const Setting& setting, Rank me, Program& program, Outer outer) 
     Lane& steps = program.lanes.emplace_back();
     const View whole = setting.view(me, lane);
     reduce_to_rails(steps, place, whole, blocks);
-    if (place.has_rail(place.local)) {
-      const View v = rail_view(setting, place, lane, blocks);
+    if (place.has_rail()) {
+      const View v = sums_view(setting, place, lane, static_cast<std::uint32_t>(blocks));
       outer == Outer::ring ? ring::all_reduce(steps, v) : halving::all_reduce(steps, v);
     }
     gather_from_rails(steps, place, whole, blocks);
@@ -209,20 +192,18 @@ struct Carrier {
 
   Carrier(const Setting& s, Rank me, std::uint32_t lane_index)
       : setting(s), place(s, me), whole(s.view(me, lane_index)), lane(lane_index) {
-    if (place.has_rail(place.local)) mine = blocks_on_rail(s, place.local);
+    if (place.has_rail()) mine = blocks_on_rail(s, place.local);
   }
   std::vector<Rank> theirs(Rank partner) const {
     return place.has_rail(partner) ? blocks_on_rail(setting, partner) : std::vector<Rank>();
   }
   // The view of the rail in one layer.
   View rail(std::uint32_t layer) const {
-    View v = rail_view(setting, place, lane, 0);
-    v.block_of = setting.layer(static_cast<std::uint32_t>(place.local), layer);
+    View v = sums_view(setting, place, lane, 0);
+    v.block_of = setting.layer(place.rail(), layer);
     return v;
   }
-  std::uint32_t layers() const {
-    return mine.empty() ? 0 : setting.layer_count(static_cast<std::uint32_t>(place.local));
-  }
+  std::uint32_t layers() const { return mine.empty() ? 0 : setting.layer_count(place.rail()); }
 };
 
 }  // namespace
