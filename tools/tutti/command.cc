@@ -1,6 +1,7 @@
 #include "tools/tutti/command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "tools/tutti/manual.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 

@@ -1,6 +1,7 @@
 #include "tools/tutti/plan_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>

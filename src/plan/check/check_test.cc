@@ -129,6 +129,13 @@ TEST(Checker, FindsReachesOutsideTheTimeTheOwnerIsInTheCall) {
       "rank 1 lane 0 step 0: lifetime: touches memory of rank 0, which may leave the call before: no token tells it");
 }
 
+TEST(Checker, AllowsAReachOfNothingAtAnyTime) {
+  EXPECT_EQ(fault_of("plan p send_receive ranks=2 chunks=1 slots=2 root=0 peer=1 reach=0-1\n"
+                     "rank 0 lane 0\n  0 in[0] -> send 1\n"
+                     "rank 1 lane 0\n  0 0:in[0:0] -> out[0:0]\n  1 recv 0 -> out[0]\n"),
+            "proved");
+}
+
 TEST(Checker, FindsChunksThatABufferDoesNotHave) {
   EXPECT_EQ(fault_of("plan p reduce ranks=2 chunks=1 slots=2 root=0\n"
                      "rank 0 lane 0\n  0 recv 1 + in[0] finish -> out[0]\n"

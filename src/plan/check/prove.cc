@@ -1,6 +1,7 @@
 #include "tutti/prove.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>

@@ -260,7 +260,7 @@ Status Interpreter::note_touches(LaneState& state, const Step& step) {
     state.touches.push_back({slice.owner, buffer, slice.at(i), state.tile, is_write});
   };
   const auto check_owner = [&](const Slice& slice) -> Status {
-    if (slice.owner == state.rank) return {};
+    if (slice.owner == state.rank || slice.count == 0) return {};
     if (!has_entered_[static_cast<std::size_t>(slice.owner)]) {
       return fault(state, fmt::format("reaches rank {} before it has entered", slice.owner));
     }
