@@ -1,39 +1,15 @@
 // Runs the command tutti and looks at what a person would see.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/text.h"
+#include "tests/tools/answer.h"
 
 namespace tutti {
 namespace {
-
-struct Answer {
-  int exit_code = -1;
-  std::string text;  // stdout and stderr together
-};
-
-Answer shell(const std::string& line) {
-  std::FILE* pipe = ::popen((line + " 2>&1").c_str(), "r");
-  Answer answer;
-  if (pipe == nullptr) return answer;
-  std::array<char, 4096> buffer;
-  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
-    answer.text.append(buffer.data(), n);
-  }
-  const int status = ::pclose(pipe);
-  answer.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return answer;
-}
-
-Answer tutti(const std::string& arguments) { return shell(std::string(TUTTI_COMMAND) + " " + arguments); }
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // "plan", "plan list" and so on, read from the manual page, which is written from the tree of commands.
 std::vector<std::string> all_commands() {
@@ -44,13 +20,6 @@ std::vector<std::string> all_commands() {
     if (line.starts_with(kHeading)) commands.emplace_back(line.substr(kHeading.size()));
   }
   return commands;
-}
-
-void expect_usage_error(const std::string& arguments, std::string_view part) {
-  const Answer answer = tutti(arguments);
-  EXPECT_EQ(answer.exit_code, 2) << arguments;
-  EXPECT_TRUE(contains(answer.text, part)) << arguments << ": " << answer.text;
-  EXPECT_EQ(text::split(answer.text, '\n').size(), 2u) << "one sentence on one line: " << answer.text;
 }
 
 TEST(Command, PrintsItsVersion) {

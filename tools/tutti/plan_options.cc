@@ -125,11 +125,20 @@ void add_call_options(CLI::App& command, CallOptions& options) {
   command.add_flag("--in-place", options.in_place, "Input and output are the same memory");
 }
 
+std::string describe(const CallOptions& options) {
+  if (plan::collective_of(options.collective) == plan::Collective::barrier) return options.collective;
+  return fmt::format("{} of {}", options.collective, text::bytes_text(options.bytes));
+}
+
 Result<planner::Request> request_of(const CallOptions& options, const topology::Topology& topology) {
   planner::Request request;
   request.collective = *plan::collective_of(options.collective);
   request.element_bytes = static_cast<std::uint32_t>(size_of(*data_type_of(options.type)));
   request.elements = options.bytes / request.element_bytes;
+  if (options.bytes % request.element_bytes != 0) {
+    return invalid_argument(fmt::format("--bytes {} is not a whole number of {} elements of {} bytes", options.bytes,
+                                        options.type, request.element_bytes));
+  }
   request.root = options.root;
   request.peer = request.collective == plan::Collective::send_receive ? options.peer : 0;
   request.in_place = options.in_place;

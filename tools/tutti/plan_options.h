@@ -37,6 +37,7 @@ struct CallOptions {
   bool in_place = false;
 };
 void add_call_options(CLI::App& command, CallOptions& options);
+std::string describe(const CallOptions& options);  // "all_reduce of 64 MiB"
 Result<planner::Request> request_of(const CallOptions& options, const topology::Topology& topology);
 
 // The plan in a file; errors name the file.

@@ -46,8 +46,8 @@ int explain(const CallOptions& options) {
   if (!request) return refuse(request.status());
   const auto choice = planner::choose(*topology, *request);
   if (!choice) return refuse(choice.status());
-  fmt::print("{} of {} on {} ({} on {})\n", options.collective, text::bytes_text(options.bytes), topology->name,
-             count_text(topology->device_count(), "rank"), count_text(topology->hosts.size(), "host"));
+  fmt::print("{} on {} ({} on {})\n", describe(options), topology->name, count_text(topology->device_count(), "rank"),
+             count_text(topology->hosts.size(), "host"));
   fmt::print("  {}\n\n", choice->why);
   fmt::print("  {} {:>12}  <- chosen\n", describe(choice->best), text::seconds_text(choice->best.estimate_s));
   for (const planner::Candidate& other : choice->others) {
@@ -135,8 +135,8 @@ int simulate(const SimulateCommandOptions& options) {
   const auto simulated = simulate_call(options, *topology, *request);
   if (!simulated) return refuse(simulated.status());
   const auto& [candidate, plan, timeline] = *simulated;
-  const std::string title = fmt::format("{} {} of {} on {}", candidate.algorithm->name, options.call.collective,
-                                        text::bytes_text(options.call.bytes), topology->name);
+  const std::string title =
+      fmt::format("{} {} on {}", candidate.algorithm->name, describe(options.call), topology->name);
   fmt::print("{}\n", title);
   fmt::print("  {}, {}, {} of {}; {} steps, {} events\n", count_text(static_cast<std::uint64_t>(plan.ranks), "rank"),
              count_text(candidate.shape.lanes, "lane"), count_text(timeline.tiles, "tile"),
