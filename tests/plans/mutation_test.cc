@@ -68,10 +68,26 @@ void mutate_slice(Slice& slice, const Plan& plan, Random& random) {
   }
 }
 
+// Drops a token at both ends: nothing blocks, but what it ordered is ordered no more.
+void drop_token(LoosePlan& loose, std::size_t from, std::size_t lane, LooseStep& step, Random& random) {
+  if (step.signals.empty()) return;
+  const auto at = static_cast<std::ptrdiff_t>(random.below(step.signals.size()));
+  const auto to = static_cast<std::size_t>(step.signals[static_cast<std::size_t>(at)]);
+  if (lane >= loose[to].size()) return;
+  for (LooseStep& other : loose[to][lane]) {
+    const auto wait = std::find(other.waits.begin(), other.waits.end(), static_cast<Rank>(from));
+    if (wait == other.waits.end()) continue;
+    other.waits.erase(wait);
+    step.signals.erase(step.signals.begin() + at);
+    return;
+  }
+}
+
 // One random change; what it is called comes back.
 std::string mutate(Plan& plan, Random& random) {
   LoosePlan loose = take_apart(plan);
-  auto& lanes = loose[random.below(loose.size())];
+  const std::size_t rank = random.below(loose.size());
+  auto& lanes = loose[rank];
   if (lanes.empty()) return "";
   const std::size_t lane_index = random.below(lanes.size());
   auto& steps = lanes[lane_index];
@@ -80,7 +96,7 @@ std::string mutate(Plan& plan, Random& random) {
   LooseStep& step = steps[static_cast<std::size_t>(at)];
   const auto any_rank = static_cast<Rank>(random.below(static_cast<std::uint64_t>(plan.ranks)));
   std::string name;
-  switch (random.below(14)) {
+  switch (random.below(15)) {
     case 0:
       steps.erase(steps.begin() + at);
       name = "drop step";
@@ -132,6 +148,10 @@ std::string mutate(Plan& plan, Random& random) {
     case 12:
       plan.slots = 1;
       name = "one slot";
+      break;
+    case 13:
+      drop_token(loose, rank, lane_index, step, random);
+      name = "drop token";
       break;
     default: {
       const Point point{static_cast<std::uint32_t>(random.below(lanes.size())),
