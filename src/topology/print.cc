@@ -197,7 +197,7 @@ std::size_t print_wired_hosts(const Topology& topology, std::size_t host, std::s
     }
     std::vector<std::string> ends;
     for (const std::string& item : hosts) {
-      for (const std::string& nic : fold_items(nics)) ends.push_back(item + "." + nic);
+      for (const std::string& nic : fold_items(nics)) ends.push_back(fmt::format("{}.{}", item, nic));
     }
     text += fmt::format("  link {} {}{}\n", fmt::join(ends, ","), topology.switches[cables[i].switch_index].name,
                         cable_text(cables[i].bytes_per_s, cables[i].latency_s));

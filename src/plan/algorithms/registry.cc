@@ -81,7 +81,8 @@ void between_two(const Setting& setting, Rank me, Program& program) {
 void tree_all_reduce(const Setting& setting, Rank me, Program& program) {
   program.lanes.resize(std::size_t{2} * setting.shape().lanes);
   for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
-    tree::all_reduce({program.lanes[2 * lane], program.lanes[2 * lane + 1], 2 * lane}, setting.view(me, lane));
+    tree::all_reduce({program.lanes[std::size_t{2} * lane], program.lanes[std::size_t{2} * lane + 1], 2 * lane},
+                     setting.view(me, lane));
   }
 }
 
