@@ -34,19 +34,16 @@ void on_rails(const Setting& setting, Rank me, Program& program, Work work) {
 
 void all_reduce_by_tree(const Setting& setting, Rank me, Program& program) {
   const Place place(setting, me);
-  program.lanes.resize(std::size_t{2} * setting.shape().lanes);
-  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
-    Lane& up = program.lanes[std::size_t{2} * lane];
-    Lane& down = program.lanes[std::size_t{2} * lane + 1];
-    place.meet(up);
+  tree::for_lane_pairs(setting.shape().lanes, program, [&](std::uint32_t lane, tree::Lanes lanes) {
+    place.meet(lanes.up);
     if (place.has_rail()) {
       View v = rail_view(setting, place, lane, 1);
       v.root = 0;
       v.contributors = v.mirrors = place.neighbours;
-      tree::all_reduce({up, down, 2 * lane}, v);
+      tree::all_reduce(lanes, v);
     }
-    place.meet(down);
-  }
+    place.meet(lanes.down);
+  });
 }
 
 }  // namespace

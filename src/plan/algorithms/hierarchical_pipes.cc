@@ -63,15 +63,12 @@ View sums_view(const Setting& setting, const Place& place, std::uint32_t lane, s
 
 void all_reduce_by_tree(const Setting& setting, Rank me, Program& program) {
   const Place place(setting, me);
-  program.lanes.resize(std::size_t{2} * setting.shape().lanes);
-  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
-    Lane& up = program.lanes[std::size_t{2} * lane];
-    Lane& down = program.lanes[std::size_t{2} * lane + 1];
+  tree::for_lane_pairs(setting.shape().lanes, program, [&](std::uint32_t lane, tree::Lanes lanes) {
     const View whole = setting.view(me, lane);
-    reduce_to_rails(up, place, whole, 1);
-    if (place.has_rail()) tree::all_reduce({up, down, 2 * lane}, sums_view(setting, place, lane, 1));
-    gather_from_rails(down, place, whole, 1);
-  }
+    reduce_to_rails(lanes.up, place, whole, 1);
+    if (place.has_rail()) tree::all_reduce(lanes, sums_view(setting, place, lane, 1));
+    gather_from_rails(lanes.down, place, whole, 1);
+  });
 }
 
 }  // namespace

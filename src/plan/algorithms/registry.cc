@@ -79,11 +79,8 @@ void between_two(const Setting& setting, Rank me, Program& program) {
 }
 
 void tree_all_reduce(const Setting& setting, Rank me, Program& program) {
-  program.lanes.resize(std::size_t{2} * setting.shape().lanes);
-  for (std::uint32_t lane = 0; lane < setting.shape().lanes; ++lane) {
-    tree::all_reduce({program.lanes[std::size_t{2} * lane], program.lanes[std::size_t{2} * lane + 1], 2 * lane},
-                     setting.view(me, lane));
-  }
+  tree::for_lane_pairs(setting.shape().lanes, program,
+                       [&](std::uint32_t lane, tree::Lanes lanes) { tree::all_reduce(lanes, setting.view(me, lane)); });
 }
 
 void copy_over(Lane& lane, const View& v) { lane.step().load(v.own(Buffer::in, 0)).store(v.own(Buffer::out, 0)); }
