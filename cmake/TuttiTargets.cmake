@@ -32,6 +32,9 @@ function(tutti_library name)
   set(tests ${all})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
+  if(NOT sources)
+    return()
+  endif()
   add_library(tutti_${name} STATIC ${sources})
   target_link_libraries(tutti_${name} PUBLIC tutti_options PRIVATE fmt::fmt ${ARG_PRIVATE_LINKS})
   foreach(used IN LISTS ARG_USES)
@@ -63,7 +66,7 @@ function(tutti_combined_library)
   foreach(folder IN LISTS TUTTI_FOLDERS)
     target_sources(tutti PRIVATE $<TARGET_OBJECTS:tutti_${folder}>)
   endforeach()
-  target_link_libraries(tutti PRIVATE fmt::fmt Threads::Threads)
+  target_link_libraries(tutti PRIVATE fmt::fmt Threads::Threads ${TUTTI_HWY} ${TUTTI_HWLOC})
   target_include_directories(tutti PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>

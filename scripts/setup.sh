@@ -2,7 +2,8 @@
 # Sourced by ./test, ./demo and .ci/run: brings a fresh Debian 12 or Ubuntu 24.04 to where it can build, then builds.
 # The caller has set -euo pipefail and stands in the root of the repository.
 
-readonly BASE_PACKAGES="g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev"
+readonly BASE_PACKAGES="g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev
+  libhwy-dev libhwloc-dev"
 readonly PROGRESS_EVERY_S=5
 
 say() { printf '%s\n' "$*"; }

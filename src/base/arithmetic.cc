@@ -139,12 +139,12 @@ std::unique_ptr<Accumulator> create_accumulator(DataType type, Op op, Rank ranks
     case DataType::uint32: return std::make_unique<TypedAccumulator<Plain<std::uint32_t>>>(op, ranks);
     case DataType::int64: return std::make_unique<TypedAccumulator<Plain<std::int64_t>>>(op, ranks);
     case DataType::uint64: return std::make_unique<TypedAccumulator<Plain<std::uint64_t>>>(op, ranks);
-    case DataType::float16: return std::make_unique<TypedAccumulator<Narrow<Float16>>>(op, ranks);
+    case DataType::float16: return std::make_unique<TypedAccumulator<Narrow<Float16Format>>>(op, ranks);
     case DataType::float32: return std::make_unique<TypedAccumulator<Plain<float>>>(op, ranks);
     case DataType::float64: return std::make_unique<TypedAccumulator<Plain<double>>>(op, ranks);
-    case DataType::bfloat16: return std::make_unique<TypedAccumulator<Narrow<Bfloat16>>>(op, ranks);
-    case DataType::float8e4m3: return std::make_unique<TypedAccumulator<Narrow<Float8e4m3>>>(op, ranks);
-    case DataType::float8e5m2: return std::make_unique<TypedAccumulator<Narrow<Float8e5m2>>>(op, ranks);
+    case DataType::bfloat16: return std::make_unique<TypedAccumulator<Narrow<Bfloat16Format>>>(op, ranks);
+    case DataType::float8e4m3: return std::make_unique<TypedAccumulator<Narrow<Float8e4m3Format>>>(op, ranks);
+    case DataType::float8e5m2: return std::make_unique<TypedAccumulator<Narrow<Float8e5m2Format>>>(op, ranks);
   }
   return nullptr;
 }

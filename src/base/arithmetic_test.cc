@@ -51,15 +51,15 @@ TEST(Arithmetic, AverageOfWideFloatsDividesTheSum) {
 }
 
 TEST(Arithmetic, AverageOfHalvesDoesNotOverflowWhereTheResultFits) {
-  const std::uint16_t large = Float16::encode(60000.0f);
+  const std::uint16_t large = Float16Format::encode(60000.0f);
   EXPECT_EQ(reduce<std::uint16_t>(DataType::float16, Op::average, {large, large, large, large}), large);
   EXPECT_EQ(reduce<std::uint16_t>(DataType::float16, Op::sum, {large, large}), 0x7c00);
 }
 
 TEST(Arithmetic, NarrowFloatsRoundOnceAStep) {
-  const std::uint16_t big = Bfloat16::encode(256.0f);
-  const std::uint16_t one = Bfloat16::encode(1.0f);
-  EXPECT_EQ(Bfloat16::decode(reduce<std::uint16_t>(DataType::bfloat16, Op::sum, {big, one, one})), 258.0f)
+  const std::uint16_t big = Bfloat16Format::encode(256.0f);
+  const std::uint16_t one = Bfloat16Format::encode(1.0f);
+  EXPECT_EQ(Bfloat16Format::decode(reduce<std::uint16_t>(DataType::bfloat16, Op::sum, {big, one, one})), 258.0f)
       << "rounding after every addition would give 256";
 }
 

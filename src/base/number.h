@@ -53,10 +53,10 @@ struct SmallFloat {
   static constexpr std::uint32_t overflow() { return saturates ? kLargest : kInfinity; }
 };
 
-using Float16 = SmallFloat<std::uint16_t, 5, 10, true, false>;
-using Bfloat16 = SmallFloat<std::uint16_t, 8, 7, true, false>;
+using Float16Format = SmallFloat<std::uint16_t, 5, 10, true, false>;
+using Bfloat16Format = SmallFloat<std::uint16_t, 8, 7, true, false>;
 // Out of range saturates, as the conversions of the hardware that has these formats do.
-using Float8e4m3 = SmallFloat<std::uint8_t, 4, 3, false, true>;
-using Float8e5m2 = SmallFloat<std::uint8_t, 5, 2, true, true>;
+using Float8e4m3Format = SmallFloat<std::uint8_t, 4, 3, false, true>;
+using Float8e5m2Format = SmallFloat<std::uint8_t, 5, 2, true, true>;
 
 }  // namespace tutti

@@ -21,28 +21,28 @@ void every_pattern_round_trips(std::uint32_t patterns) {
 }
 
 TEST(Number, EveryPatternRoundTrips) {
-  every_pattern_round_trips<Float16>(1 << 16);
-  every_pattern_round_trips<Bfloat16>(1 << 16);
-  every_pattern_round_trips<Float8e4m3>(1 << 8);
-  every_pattern_round_trips<Float8e5m2>(1 << 8);
+  every_pattern_round_trips<Float16Format>(1 << 16);
+  every_pattern_round_trips<Bfloat16Format>(1 << 16);
+  every_pattern_round_trips<Float8e4m3Format>(1 << 8);
+  every_pattern_round_trips<Float8e5m2Format>(1 << 8);
 }
 
 TEST(Number, KnownValues) {
-  EXPECT_EQ(Float16::encode(1.0f), 0x3c00);
-  EXPECT_EQ(Float16::encode(65504.0f), 0x7bff);
-  EXPECT_EQ(Float16::encode(5.9604645e-8f), 0x0001) << "the smallest subnormal";
-  EXPECT_EQ(Bfloat16::encode(1.0f), 0x3f80);
-  EXPECT_EQ(Float8e4m3::encode(448.0f), 0x7e);
-  EXPECT_EQ(Float8e4m3::encode(1.0f), 0x38);
-  EXPECT_EQ(Float8e5m2::encode(57344.0f), 0x7b);
+  EXPECT_EQ(Float16Format::encode(1.0f), 0x3c00);
+  EXPECT_EQ(Float16Format::encode(65504.0f), 0x7bff);
+  EXPECT_EQ(Float16Format::encode(5.9604645e-8f), 0x0001) << "the smallest subnormal";
+  EXPECT_EQ(Bfloat16Format::encode(1.0f), 0x3f80);
+  EXPECT_EQ(Float8e4m3Format::encode(448.0f), 0x7e);
+  EXPECT_EQ(Float8e4m3Format::encode(1.0f), 0x38);
+  EXPECT_EQ(Float8e5m2Format::encode(57344.0f), 0x7b);
 }
 
 TEST(Number, RoundsToNearestTiesToEven) {
-  EXPECT_EQ(Float16::decode(Float16::encode(2049.0f)), 2048.0f);
-  EXPECT_EQ(Float16::decode(Float16::encode(2051.0f)), 2052.0f);
-  EXPECT_EQ(Bfloat16::decode(Bfloat16::encode(257.0f)), 256.0f);
-  EXPECT_EQ(Bfloat16::decode(Bfloat16::encode(259.0f)), 260.0f);
-  EXPECT_EQ(Float16::encode(0.9999999f), 0x3c00) << "a carry out of the mantissa goes into the exponent";
+  EXPECT_EQ(Float16Format::decode(Float16Format::encode(2049.0f)), 2048.0f);
+  EXPECT_EQ(Float16Format::decode(Float16Format::encode(2051.0f)), 2052.0f);
+  EXPECT_EQ(Bfloat16Format::decode(Bfloat16Format::encode(257.0f)), 256.0f);
+  EXPECT_EQ(Bfloat16Format::decode(Bfloat16Format::encode(259.0f)), 260.0f);
+  EXPECT_EQ(Float16Format::encode(0.9999999f), 0x3c00) << "a carry out of the mantissa goes into the exponent";
 }
 
 TEST(Number, BfloatAgreesWithTheUpperHalfOfAFloat) {
@@ -51,18 +51,18 @@ TEST(Number, BfloatAgreesWithTheUpperHalfOfAFloat) {
     const auto value = std::bit_cast<float>(bits);
     if (std::isnan(value)) continue;
     const std::uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1);
-    ASSERT_EQ(Bfloat16::encode(value), rounded >> 16) << bits;
+    ASSERT_EQ(Bfloat16Format::encode(value), rounded >> 16) << bits;
   }
 }
 
 TEST(Number, OverflowIsInfinityInHalfAndTheLargestNumberInEightBits) {
-  EXPECT_EQ(Float16::encode(65520.0f), 0x7c00);
-  EXPECT_EQ(Float16::encode(65519.0f), 0x7bff);
-  EXPECT_EQ(Float8e4m3::encode(1e9f), 0x7e);
-  EXPECT_EQ(Float8e4m3::encode(-INFINITY), 0xfe);
-  EXPECT_EQ(Float8e5m2::encode(INFINITY), 0x7b);
-  EXPECT_TRUE(std::isnan(Float8e4m3::decode(Float8e4m3::encode(NAN))));
-  EXPECT_TRUE(std::isinf(Float8e5m2::decode(0x7c)));
+  EXPECT_EQ(Float16Format::encode(65520.0f), 0x7c00);
+  EXPECT_EQ(Float16Format::encode(65519.0f), 0x7bff);
+  EXPECT_EQ(Float8e4m3Format::encode(1e9f), 0x7e);
+  EXPECT_EQ(Float8e4m3Format::encode(-INFINITY), 0xfe);
+  EXPECT_EQ(Float8e5m2Format::encode(INFINITY), 0x7b);
+  EXPECT_TRUE(std::isnan(Float8e4m3Format::decode(Float8e4m3Format::encode(NAN))));
+  EXPECT_TRUE(std::isinf(Float8e5m2Format::decode(0x7c)));
 }
 
 }  // namespace
