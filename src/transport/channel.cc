@@ -1,0 +1,145 @@
+#include "transport/channel.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "os/futex.h"
+
+namespace tutti::transport {
+
+Channel::Channel(const BlockShape& shape, std::vector<Peer> peers, std::vector<Block> blocks, Rank self)
+    : shape_(shape), peers_(std::move(peers)), blocks_(std::move(blocks)), self_(self) {
+  const std::size_t n = peers_.size();
+  lanes_.resize(kLanesMax);
+  for (LaneCounts& lane : lanes_) {
+    for (auto* counts : {&lane.messages_taken, &lane.values_sent, &lane.values_taken, &lane.tiles_done_known}) {
+      counts->assign(n, 0);
+    }
+  }
+  calls_done_known_.assign(n, 0);
+  met_.assign(n, 0);
+  places_.assign(n, {});
+}
+
+void Channel::enter(const Entry& entry) {
+  ++call_;
+  fingerprint_ = entry.fingerprint;
+  mismatch_.reset();
+  const Tag tag = Tag::of(call_, entry.fingerprint, entry.facts);
+  const Block& block = mine();
+  Record& record = block.record(shape_, call_);
+  record.count.store(entry.count, std::memory_order_relaxed);
+  record.what.store(entry.what, std::memory_order_relaxed);
+  record.detail.store(entry.detail, std::memory_order_relaxed);
+  record.tag.store(tag.word, std::memory_order_release);
+  Head& head = block.head();
+  head.in.store(entry.in, std::memory_order_relaxed);
+  head.out.store(entry.out, std::memory_order_relaxed);
+  head.factor.store(std::bit_cast<std::uint64_t>(entry.factor), std::memory_order_relaxed);
+  head.tag.store(tag.word, std::memory_order_release);
+  met_[index(self_)] = call_;
+  ring_all();
+}
+
+void Channel::leave() {
+  mine().progress().calls_done.store(call_, std::memory_order_release);
+  ring_all();
+}
+
+std::optional<Tag> Channel::meet(Rank member) {
+  const Block& block = blocks_[index(member)];
+  Tag tag{block.head().tag.load(std::memory_order_acquire)};
+  const bool has_gone_on = tag.call() != call_;
+  if (has_gone_on) tag.word = block.record(shape_, call_).tag.load(std::memory_order_acquire);
+  if (tag.call() != call_ || tag.fingerprint() != fingerprint_) {
+    mismatch_ = member;
+    return std::nullopt;
+  }
+  if (met_[index(member)] != call_) {
+    met_[index(member)] = call_;
+    // Whoever is in this call has ended those before.
+    calls_done_known_[index(member)] = call_ - 1;
+    if (!has_gone_on) resolve(member, tag);
+  }
+  return tag;
+}
+
+void Channel::resolve(Rank member, Tag tag) {
+  const Peer& peer = peers_[index(member)];
+  const Head& head = blocks_[index(member)].head();
+  const auto locate = [&](std::uint64_t at, bool reaches) {
+    if (peer.is_same_process || !reaches) return reinterpret_cast<std::byte*>(at);
+    // A wrong offset must not lead outside the heap; the length is the same on every rank and was checked there.
+    return peer.heap + std::min<std::uint64_t>(at, peer.heap_bytes);
+  };
+  const bool reaches_in = (tag.facts() & Tag::kReachesIn) != 0;
+  const bool reaches_out = (tag.facts() & Tag::kReachesOut) != 0;
+  places_[index(member)] = {
+      .in = locate(head.in.load(std::memory_order_relaxed), reaches_in),
+      .out = locate(head.out.load(std::memory_order_relaxed), reaches_out),
+      .factor = std::bit_cast<double>(head.factor.load(std::memory_order_relaxed)),
+      .pulls_in = !peer.is_same_process && !reaches_in,
+      .pulls_out = !peer.is_same_process && !reaches_out,
+  };
+}
+
+bool Channel::find_mismatch() {
+  for (Rank member = 0; member < size() && !mismatch_; ++member) {
+    if (member == self_ || !has_entered(member)) continue;
+    const Block& block = blocks_[index(member)];
+    const Tag tag{block.record(shape_, call_).tag.load(std::memory_order_acquire)};
+    if (tag.call() == call_ && tag.fingerprint() != fingerprint_) mismatch_ = member;
+  }
+  return mismatch_.has_value();
+}
+
+void Channel::count_value_taken(std::uint32_t lane, Rank from) {
+  const std::uint32_t taken = ++lanes_[lane].values_taken[index(from)];
+  mine().taken(shape_, lane, from).store(taken, std::memory_order_release);
+  ring(from);
+}
+
+void Channel::end_tile(std::uint32_t lane) {
+  const std::uint32_t done = ++lanes_[lane].tile;
+  mine().progress().tiles_done[lane].store(done, std::memory_order_release);
+  ring_all();
+}
+
+Rank Channel::find_stage_user(std::uint32_t lane, std::uint32_t tiles_in_stage) {
+  LaneCounts& counts = lanes_[lane];
+  if (counts.tile < tiles_in_stage) return kNoRank;
+  const std::uint32_t wanted = counts.tile - tiles_in_stage + 1;
+  for (Rank member = 0; member < size(); ++member) {
+    std::uint32_t& known = counts.tiles_done_known[index(member)];
+    if (member == self_ || has_reached(known, wanted)) continue;
+    known = block(member).progress().tiles_done[lane].load(std::memory_order_acquire);
+    if (!has_reached(known, wanted)) return member;
+  }
+  return kNoRank;
+}
+
+Rank Channel::find_behind(std::uint32_t calls) {
+  const std::uint32_t wanted = call_ - calls;
+  for (Rank member = 0; member < size(); ++member) {
+    std::uint32_t& known = calls_done_known_[index(member)];
+    if (member == self_ || has_reached(known, wanted)) continue;
+    known = block(member).progress().calls_done.load(std::memory_order_acquire);
+    if (!has_reached(known, wanted)) return member;
+  }
+  return kNoRank;
+}
+
+void Channel::ring_all() const {
+  for (Rank member = 0; member < size(); ++member) {
+    if (member != self_) ring(member);
+  }
+}
+
+void Channel::wake(Rank member) const {
+  const Bell& bell = blocks_[index(member)].bell();
+  Counter& rings = const_cast<Counter&>(bell.rings);
+  rings.fetch_add(1, std::memory_order_release);
+  os::futex_wake_all(rings);
+}
+
+}  // namespace tutti::transport

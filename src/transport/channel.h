@@ -1,0 +1,148 @@
+// Ranks of one machine that meet in memory: one block each, and what this rank knows of the others. Calls go through a
+// channel one after the other; whoever runs the current one owns the channel.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/block.h"
+#include "tutti/types.h"
+
+namespace tutti::transport {
+
+// A member, as this process sees it.
+struct Peer {
+  Rank rank = 0;  // in the communicator, for messages
+  int pid = 0;
+  std::string host;
+  bool is_same_process = false;
+  bool can_pull = false;           // its memory may be read with process_vm_readv
+  std::byte* heap = nullptr;       // its shared heap, mapped here
+  std::size_t heap_bytes = 0;
+  std::function<bool()> is_alive;  // asked while waiting for long only
+};
+
+// What a rank says of itself when it enters a call.
+struct Entry {
+  std::uint32_t fingerprint = 0;
+  std::uint32_t facts = 0;
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+  double factor = 1;
+  std::uint64_t count = 0;
+  std::uint64_t what = 0;
+  std::uint64_t detail = 0;
+};
+
+class Channel {
+ public:
+  Channel(const BlockShape& shape, std::vector<Peer> peers, std::vector<Block> blocks, Rank self);
+
+  Rank self() const { return self_; }
+  Rank size() const { return static_cast<Rank>(peers_.size()); }
+  const BlockShape& shape() const { return shape_; }
+  const Peer& peer(Rank member) const { return peers_[index(member)]; }
+  const Block& mine() const { return blocks_[index(self_)]; }
+  const Block& block(Rank member) const { return blocks_[index(member)]; }
+
+  // Begins the next call and tells everybody.
+  void enter(const Entry& entry);
+  // Ends it. Tiles are counted alike on every rank, which is what staging in turns rests on.
+  void leave();
+  std::uint32_t call() const { return call_; }
+
+  bool has_entered(Rank member) const {
+    return has_reached(Tag{blocks_[index(member)].head().tag.load(std::memory_order_acquire)}.call(), call_);
+  }
+  // What a member that has entered this call (and may have gone on) said; nullopt: the fingerprints differ.
+  std::optional<Tag> meet(Rank member);
+  // The first member whose call did not fit this one.
+  std::optional<Rank> mismatch() const { return mismatch_; }
+  // Looks at everybody who has come so far: the mismatch may be with one that this rank does not wait for.
+  bool find_mismatch();
+
+  // Where the buffers of a member are, here; valid once it was met. A pulled one is an address of its process.
+  struct Place {
+    std::byte* in = nullptr;
+    std::byte* out = nullptr;
+    double factor = 1;
+    bool pulls_in = false;
+    bool pulls_out = false;
+  };
+  const Place& place(Rank member) const { return places_[index(member)]; }
+  // Of this rank itself.
+  void set_own_place(const Place& place) { places_[index(self_)] = place; }
+  bool was_met(Rank member) const { return met_[index(member)] == call_; }
+
+  // Messages, tokens and values alike.
+  void send(std::uint32_t lane, Rank to) {
+    Counter& sent = blocks_[index(self_)].sent(shape_, lane, to);
+    // release: pairs with the acquire in has_message
+    sent.store(sent.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    ring(to);
+  }
+  bool has_message(std::uint32_t lane, Rank from, std::uint32_t count) const {
+    const std::uint32_t sent = block(from).sent(shape_, lane, self_).load(std::memory_order_acquire);
+    return has_reached(sent, lanes_[lane].messages_taken[index(from)] + count);
+  }
+  void take_message(std::uint32_t lane, Rank from) { ++lanes_[lane].messages_taken[index(from)]; }
+
+  // Values of pipes: the how-manieth is next to go to, or come from, a member.
+  std::uint32_t values_sent(std::uint32_t lane, Rank to) const { return lanes_[lane].values_sent[index(to)]; }
+  std::uint32_t values_taken(std::uint32_t lane, Rank from) const { return lanes_[lane].values_taken[index(from)]; }
+  void count_value_sent(std::uint32_t lane, Rank to) { ++lanes_[lane].values_sent[index(to)]; }
+  // Gives the slot back.
+  void count_value_taken(std::uint32_t lane, Rank from);
+  bool has_free_slot(std::uint32_t lane, Rank to, std::uint32_t slots) const {
+    const std::uint32_t taken = block(to).taken(shape_, lane, self_).load(std::memory_order_acquire);
+    return has_reached(taken + slots, lanes_[lane].values_sent[index(to)] + 1);
+  }
+
+  // Tiles of a lane, counted over all calls: they take turns in the stage.
+  std::uint32_t tile(std::uint32_t lane) const { return lanes_[lane].tile; }
+  void end_tile(std::uint32_t lane);
+  // A member that has not yet ended the tile whose place this one takes; kNoRank: all have.
+  Rank find_stage_user(std::uint32_t lane, std::uint32_t tiles_in_stage);
+  // A member that may still read what earlier calls left in the outbox; kNoRank: none.
+  Rank find_behind(std::uint32_t calls);
+
+  // Divides the outbox for the next call. Where the division changes, earlier readers must have gone: see find_behind.
+  bool is_outbox_laid_out_as(std::uint64_t layout) const { return layout_ == layout; }
+  void lay_out_outbox(std::uint64_t layout) { layout_ = layout; }
+
+  // Wakes a member that sleeps. Cheap when it does not.
+  void ring(Rank member) const {
+    const Bell& bell = blocks_[index(member)].bell();
+    if (bell.sleeping.load(std::memory_order_relaxed) != 0) wake(member);
+  }
+  void ring_all() const;
+  void wake(Rank member) const;
+
+ private:
+  struct LaneCounts {
+    std::vector<std::uint32_t> messages_taken;
+    std::vector<std::uint32_t> values_sent;
+    std::vector<std::uint32_t> values_taken;
+    std::vector<std::uint32_t> tiles_done_known;
+    std::uint32_t tile = 0;
+  };
+  static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
+  void resolve(Rank member, Tag tag);
+
+  BlockShape shape_;
+  std::vector<Peer> peers_;
+  std::vector<Block> blocks_;
+  Rank self_;
+  std::uint32_t call_ = 0;
+  std::uint32_t fingerprint_ = 0;
+  std::uint64_t layout_ = 0;
+  std::vector<LaneCounts> lanes_;
+  std::vector<std::uint32_t> calls_done_known_;
+  std::vector<std::uint32_t> met_;  // the call in which the member was last met
+  std::vector<Place> places_;
+  std::optional<Rank> mismatch_;
+};
+
+}  // namespace tutti::transport
