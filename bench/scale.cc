@@ -17,6 +17,7 @@ namespace {
 
 using namespace tutti;
 using plan::Collective;
+using plan::Reach;
 
 double now_s() {
   timespec time{};
@@ -44,7 +45,7 @@ void row(const std::string& name, Work work) {
   if (status != 0) fmt::print("{:<58} failed\n", name);
 }
 
-std::string check_plan(const char* algorithm, Collective collective, Rank ranks, std::uint32_t lanes, bool reach) {
+std::string check_plan(const char* algorithm, Collective collective, Rank ranks, std::uint32_t lanes, Reach reach) {
   plan::Shape shape;
   shape.collective = collective;
   shape.ranks = ranks;
@@ -75,7 +76,7 @@ std::string simulate_plan(const char* algorithm, int nodes, std::uint64_t bytes)
   if (!topology) return std::string(topology.status().text());
   plan::Shape shape;
   shape.ranks = static_cast<Rank>(topology->device_count());
-  shape.reach = true;
+  shape.reach = Reach::full;
   for (const topology::Place& place : topology::places(*topology)) shape.host_of.push_back(place.host);
   const auto plan = plan::build(*plan::find_algorithm(algorithm, Collective::all_reduce), shape);
   if (!plan) return std::string(plan.status().text());
@@ -91,15 +92,18 @@ std::string simulate_plan(const char* algorithm, int nodes, std::uint64_t bytes)
 
 int main() {
   fmt::print("{:<58} {:>10} {:>12}\n", "what", "time", "peak memory");
-  row("check ring all_reduce, 256 ranks", [] { return check_plan("ring", Collective::all_reduce, 256, 1, false); });
+  row("check ring all_reduce, 256 ranks",
+      [] { return check_plan("ring", Collective::all_reduce, 256, 1, Reach::none); });
   row("check ring all_reduce, 256 ranks, 4 lanes",
-      [] { return check_plan("ring", Collective::all_reduce, 256, 4, false); });
-  row("check direct all_reduce, 256 ranks", [] { return check_plan("direct", Collective::all_reduce, 256, 1, true); });
+      [] { return check_plan("ring", Collective::all_reduce, 256, 4, Reach::none); });
+  row("check direct all_reduce, 256 ranks",
+      [] { return check_plan("direct", Collective::all_reduce, 256, 1, Reach::full); });
   row("check tree all_reduce, 256 ranks, 4 lanes",
-      [] { return check_plan("tree", Collective::all_reduce, 256, 4, false); });
+      [] { return check_plan("tree", Collective::all_reduce, 256, 4, Reach::none); });
   row("check pairwise all_to_all, 256 ranks",
-      [] { return check_plan("pairwise", Collective::all_to_all, 256, 1, false); });
-  row("check bruck all_to_all, 256 ranks", [] { return check_plan("bruck", Collective::all_to_all, 256, 1, false); });
+      [] { return check_plan("pairwise", Collective::all_to_all, 256, 1, Reach::none); });
+  row("check bruck all_to_all, 256 ranks",
+      [] { return check_plan("bruck", Collective::all_to_all, 256, 1, Reach::none); });
   row("simulate hierarchical_halving all_reduce 1 GiB, 4,096 ranks",
       [] { return simulate_plan("hierarchical_halving", 512, 1 << 30); });
   row("simulate hierarchical_tree all_reduce 1 GiB, 4,096 ranks",

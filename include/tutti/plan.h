@@ -41,10 +41,21 @@ bool has_root(Collective collective);
 bool has_blocks(Collective collective);  // chunks form one block per rank, as in all_gather
 bool has_variable_form(Collective collective);
 
-// The caller's input, the caller's output, or the lane's own space for one tile of each scratch chunk. In and out may
-// be the same memory: in[c] and out[c] are then one place.
-enum class Buffer : std::uint8_t { in, out, scratch };
+// The caller's input, the caller's output, the lane's own space for one tile of each scratch chunk, or the rank's
+// staging area: one tile of each stage chunk, which only its owner stores to and the ranks of its domain load from. In
+// and out may be the same memory: in[c] and out[c] are then one place. Scratch and stage hold nothing when a tile
+// begins.
+enum class Buffer : std::uint8_t { in, out, scratch, stage };
+inline constexpr std::array kBuffers = {Buffer::in, Buffer::out, Buffer::scratch, Buffer::stage};
 std::string_view name_of(Buffer buffer);
+
+// What the ranks of a domain may do with each other's memory; each level allows what the ones before it do.
+//   none: nothing, they meet through pipes only;  stage: load from the stages of others;
+//   load: also load from their in and out;        full: also store to their out.
+enum class Reach : std::uint8_t { none, stage, load, full };
+inline constexpr std::array kReaches = {Reach::none, Reach::stage, Reach::load, Reach::full};
+std::string_view name_of(Reach reach);
+std::optional<Reach> reach_of(std::string_view name);
 
 // `count` chunks, `stride` apart, of one buffer of one rank. An owner other than the rank itself is a reach.
 struct Slice {
@@ -173,11 +184,22 @@ struct Header {
   Rank peer = 0;  // the receiver of send_receive
   std::uint32_t chunks = 0;
   std::uint32_t slots = 2;               // messages a pipe must hold for the plan not to block for ever
-  std::vector<std::uint32_t> domain_of;  // per rank; ranks of one domain reach each other's memory. Empty: no reach
+  Reach reach = Reach::none;             // what the ranks of one domain may do with each other's memory
+  std::vector<std::uint32_t> domain_of;  // per rank; empty exactly where reach is none
 
-  bool is_reachable(Rank a, Rank b) const {
+  bool shares_domain(Rank a, Rank b) const {
     return a == b ||
            (!domain_of.empty() && domain_of[static_cast<std::size_t>(a)] == domain_of[static_cast<std::size_t>(b)]);
+  }
+  bool may_load(Rank rank, const Slice& source) const {
+    if (source.owner == rank) return true;
+    if (source.buffer == Buffer::scratch || !shares_domain(rank, source.owner)) return false;
+    return reach >= (source.buffer == Buffer::stage ? Reach::stage : Reach::load);
+  }
+  bool may_store(Rank rank, const Slice& target) const {
+    if (target.buffer == Buffer::in) return false;
+    if (target.owner == rank) return true;
+    return target.buffer == Buffer::out && shares_domain(rank, target.owner) && reach == Reach::full;
   }
   bool operator==(const Header&) const = default;
 };
@@ -203,7 +225,7 @@ struct Shape {
   Rank peer = 0;
   std::uint32_t lanes = 1;
   bool in_place = false;
-  bool reach = false;                  // ranks of one host reach each other's memory
+  Reach reach = Reach::none;           // what ranks of one host may do with each other's memory
   std::vector<std::uint32_t> host_of;  // per rank; empty: all on one host
   // Rings to run through, one per lane, repeated when there are more lanes; empty: by rank.
   std::vector<std::vector<Rank>> orders;

@@ -29,6 +29,11 @@ Status validate_orders(const Shape& shape) {
   return {};
 }
 
+std::string with_reach(Reach reach) {
+  if (reach == Reach::none) return "";
+  return reach == Reach::full ? " with reach" : fmt::format(" with reach {}", name_of(reach));
+}
+
 Status validate_fit(const Algorithm& algorithm, const Shape& shape) {
   TUTTI_TRY(validate(shape));
   if (algorithm.collective != shape.collective) {
@@ -37,7 +42,7 @@ Status validate_fit(const Algorithm& algorithm, const Shape& shape) {
   }
   if (!algorithm.fits(shape)) {
     return invalid_argument(fmt::format("{} does not fit {} over {} ranks{}{}: it needs {}", algorithm.name,
-                                        name_of(shape.collective), shape.ranks, shape.reach ? " with reach" : "",
+                                        name_of(shape.collective), shape.ranks, with_reach(shape.reach),
                                         shape.in_place ? " in place" : "", algorithm.needs));
   }
   return {};
@@ -77,7 +82,8 @@ Result<Plan> build(const Algorithm& algorithm, const Shape& shape) {
   plan.root = has_root(shape.collective) ? shape.root : 0;
   plan.peer = shape.collective == Collective::send_receive ? shape.peer : 0;
   plan.chunks = setting.blocks() * shape.lanes;
-  if (shape.reach) {
+  if (shape.reach != Reach::none) {
+    plan.reach = shape.reach;
     for (const Rank rank : setting.everyone()) plan.domain_of.push_back(setting.host_of(rank));
   }
   plan.programs.reserve(static_cast<std::size_t>(shape.ranks));

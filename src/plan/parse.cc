@@ -2,6 +2,7 @@
 // bound.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -24,7 +25,7 @@ class Parser {
  private:
   Status parse_header(std::string_view line);
   Status parse_attribute(std::string_view word);
-  Status parse_domains(std::string_view value);
+  Status parse_reach(std::string_view value);
   Status parse_lane(std::string_view line);
   Status parse_step(std::string_view line);
   Status parse_value(std::string_view clause, StepWriter& step);
@@ -92,7 +93,7 @@ Status Parser::parse_attribute(std::string_view word) {
   const std::size_t equal = word.find('=');
   const std::string_view name = word.substr(0, equal);
   const std::string_view value = equal == std::string_view::npos ? "" : word.substr(equal + 1);
-  if (name == "reach") return parse_domains(value);
+  if (name == "reach") return parse_reach(value);
   const auto number = text::integer_of<std::uint32_t>(value);
   if (!number) return fault(fmt::format("'{}' has no number; expected {}=N", word, name));
   const auto within = [&](std::uint32_t limit) {
@@ -118,12 +119,20 @@ Status Parser::parse_attribute(std::string_view word) {
   return fault(fmt::format("'{}' is not an attribute of a plan{}", name, text::suggestion(name, kKnown)));
 }
 
-Status Parser::parse_domains(std::string_view value) {
+// Groups of ranks, such as 0-3|4-7, after the level where it is less than full: stage:0-3|4-7.
+Status Parser::parse_reach(std::string_view value) {
   constexpr std::uint32_t kNone = ~0u;
   if (plan_.ranks < 1) return fault("reach= stands before ranks=; write ranks=N first");
+  const std::size_t colon = value.find(':');
+  const auto reach = colon == std::string_view::npos ? Reach::full : reach_of(value.substr(0, colon));
+  if (!reach || *reach == Reach::none) {
+    return fault(fmt::format("reach={}: '{}' is not stage, load or full", value, value.substr(0, colon)));
+  }
+  plan_.reach = *reach;
   plan_.domain_of.assign(static_cast<std::size_t>(plan_.ranks), kNone);
   std::uint32_t domain = 0;
-  for (const std::string_view group : text::split(value, '|')) {
+  const std::string_view groups = colon == std::string_view::npos ? value : value.substr(colon + 1);
+  for (const std::string_view group : text::split(groups, '|')) {
     const auto ranks = text::list_of(group, plan_.ranks - 1);
     if (!ranks) {
       return fault(
@@ -248,7 +257,8 @@ Status Parser::parse_targets(std::string_view part, StepWriter& step) {
 
 Result<Slice> Parser::parse_slice(std::string_view text) const {
   const auto bad = [&] {
-    return fault(fmt::format("'{}' is not a slice such as in[3], 2:out[0], scratch[0:8] or in[1:9:4]", text));
+    return fault(
+        fmt::format("'{}' is not a slice such as in[3], 2:out[0], 1:stage[2], scratch[0:8] or in[1:9:4]", text));
   };
   Slice slice{.owner = rank_};
   const std::size_t open = text.find('[');
@@ -258,8 +268,9 @@ Result<Slice> Parser::parse_slice(std::string_view text) const {
     TUTTI_ASSIGN(slice.owner, parse_rank(name.substr(0, colon)));
     name.remove_prefix(colon + 1);
   }
-  if (name != "in" && name != "out" && name != "scratch") return bad();
-  slice.buffer = name == "in" ? Buffer::in : name == "out" ? Buffer::out : Buffer::scratch;
+  const auto buffer = std::find_if(kBuffers.begin(), kBuffers.end(), [&](Buffer b) { return name == name_of(b); });
+  if (buffer == kBuffers.end()) return bad();
+  slice.buffer = *buffer;
 
   const auto parts = text::split(text.substr(open + 1, text.size() - open - 2), ':');
   std::array<std::uint32_t, 3> numbers = {0, 0, 1};

@@ -52,8 +52,26 @@ std::string_view name_of(Buffer buffer) {
     case Buffer::in: return "in";
     case Buffer::out: return "out";
     case Buffer::scratch: return "scratch";
+    case Buffer::stage: return "stage";
   }
   return "unknown";
+}
+
+std::string_view name_of(Reach reach) {
+  switch (reach) {
+    case Reach::none: return "none";
+    case Reach::stage: return "stage";
+    case Reach::load: return "load";
+    case Reach::full: return "full";
+  }
+  return "unknown";
+}
+
+std::optional<Reach> reach_of(std::string_view name) {
+  for (const Reach reach : kReaches) {
+    if (name == name_of(reach)) return reach;
+  }
+  return std::nullopt;
 }
 
 namespace {

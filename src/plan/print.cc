@@ -17,14 +17,16 @@ void print_ranks(Writer out, std::span<const Rank> ranks) {
   for (const Rank rank : ranks) fmt::format_to(out, " {}", rank);
 }
 
-std::string domains_text(const std::vector<std::uint32_t>& domain_of) {
+// The level is named where it is less than full.
+std::string reach_text(Reach reach, const std::vector<std::uint32_t>& domain_of) {
   std::map<std::uint32_t, std::vector<Rank>> members;
   for (std::size_t rank = 0; rank < domain_of.size(); ++rank)
     members[domain_of[rank]].push_back(static_cast<Rank>(rank));
-  std::string text;
+  std::string text = reach == Reach::full ? "" : fmt::format("{}:", name_of(reach));
+  const char* between = "";
   for (const auto& [domain, ranks] : members) {
-    if (!text.empty()) text += '|';
-    text += text::list_text(ranks);
+    text += between + text::list_text(ranks);
+    between = "|";
   }
   return text;
 }
@@ -34,7 +36,7 @@ void print_header(Writer out, const Plan& plan) {
                  plan.chunks, plan.slots);
   if (has_root(plan.collective)) fmt::format_to(out, " root={}", plan.root);
   if (plan.collective == Collective::send_receive) fmt::format_to(out, " peer={}", plan.peer);
-  if (!plan.domain_of.empty()) fmt::format_to(out, " reach={}", domains_text(plan.domain_of));
+  if (!plan.domain_of.empty()) fmt::format_to(out, " reach={}", reach_text(plan.reach, plan.domain_of));
   fmt::format_to(out, "\n");
 }
 

@@ -44,8 +44,8 @@ TEST(TextForm, ReadsEveryClauseOfAStep) {
   EXPECT_EQ(step.send_to, 2);
   EXPECT_EQ(lane.signals(step)[0], 1);
   EXPECT_FALSE(lane[1].has_value());
-  EXPECT_TRUE(plan->is_reachable(0, 1));
-  EXPECT_FALSE(plan->is_reachable(1, 2));
+  EXPECT_TRUE(plan->shares_domain(0, 1));
+  EXPECT_FALSE(plan->shares_domain(1, 2));
   EXPECT_EQ(*parse(print(*plan)), *plan);
 }
 

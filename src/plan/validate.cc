@@ -43,8 +43,8 @@ class Validation {
     if (has_blocks(plan_.collective) && plan_.chunks % ranks != 0) {
       return fault("{} chunks do not divide into a block for each of {} ranks", plan_.chunks, ranks);
     }
-    if (!plan_.domain_of.empty() && plan_.domain_of.size() != ranks) {
-      return fault("reach is given for {} of {} ranks", plan_.domain_of.size(), ranks);
+    if (plan_.domain_of.size() != (plan_.reach == Reach::none ? 0 : ranks)) {
+      return fault("reach {} is given for {} of {} ranks", name_of(plan_.reach), plan_.domain_of.size(), ranks);
     }
     return std::nullopt;
   }
@@ -70,13 +70,29 @@ class Validation {
     if (step.finish && !reduces(plan_.collective))
       return fault("finishes a sum, but {} adds nothing up", name_of(plan_.collective));
     for (const Slice& source : lane.sources(step)) {
-      if (auto found = check_slice(source)) return found;
+      if (auto found = check_load(source)) return found;
     }
     for (const Slice& target : lane.targets(step)) {
-      if (target.buffer == Buffer::in) return fault("stores to {}: inputs are read only", print(target, rank_));
-      if (auto found = check_slice(target)) return found;
+      if (auto found = check_store(target)) return found;
     }
     return std::nullopt;
+  }
+
+  std::optional<Fault> check_load(const Slice& source) const {
+    if (auto found = check_slice(source)) return found;
+    if (plan_.may_load(rank_, source)) return std::nullopt;
+    return fault("loads {}, but reach {} does not allow it: others' in and out need reach load", print(source, rank_),
+                 name_of(plan_.reach));
+  }
+
+  std::optional<Fault> check_store(const Slice& target) const {
+    if (target.buffer == Buffer::in) return fault("stores to {}: inputs are read only", print(target, rank_));
+    if (auto found = check_slice(target)) return found;
+    if (plan_.may_store(rank_, target)) return std::nullopt;
+    if (target.buffer == Buffer::stage)
+      return fault("stores to {}: a stage is its owner's to fill", print(target, rank_));
+    return fault("stores to {}, but reach {} does not allow it: others' out needs reach full", print(target, rank_),
+                 name_of(plan_.reach));
   }
 
   std::optional<Fault> check_slice(const Slice& slice) const {
@@ -85,7 +101,7 @@ class Validation {
     if (slice.owner != rank_ && slice.buffer == Buffer::scratch) {
       return fault("reaches {}: scratch is private to its lane", print(slice, rank_));
     }
-    if (slice.owner != rank_ && !plan_.is_reachable(rank_, slice.owner)) {
+    if (!plan_.shares_domain(rank_, slice.owner)) {
       return fault("reaches {}, but the memory of rank {} cannot be reached from rank {}", print(slice, rank_),
                    slice.owner, rank_);
     }

@@ -16,39 +16,39 @@ struct Golden {
   Collective collective;
   Rank ranks;
   std::uint32_t lanes;
-  bool reach;
+  Reach reach;
   std::vector<std::uint32_t> hosts;
 };
 
 const std::vector<Golden>& goldens() {
   using C = Collective;
   static const std::vector<Golden> all = {
-      {"ring_all_reduce_4", "ring", C::all_reduce, 4, 1, false, {}},
-      {"ring_all_reduce_2_lanes_2", "ring", C::all_reduce, 2, 2, false, {}},
-      {"direct_all_reduce_4", "direct", C::all_reduce, 4, 1, true, {}},
-      {"pairwise_all_reduce_3", "pairwise", C::all_reduce, 3, 1, false, {}},
-      {"halving_all_reduce_5", "halving", C::all_reduce, 5, 1, false, {}},
-      {"tree_all_reduce_4_lanes_2", "tree", C::all_reduce, 4, 2, false, {}},
-      {"hierarchical_ring_all_reduce_3_2", "hierarchical_ring", C::all_reduce, 5, 1, true, {0, 0, 0, 1, 1}},
-      {"hierarchical_ring_all_reduce_2_2_pipes", "hierarchical_ring", C::all_reduce, 4, 1, false, {0, 0, 1, 1}},
-      {"hierarchical_ring_all_gather_3_2", "hierarchical_ring", C::all_gather, 5, 1, true, {0, 0, 0, 1, 1}},
-      {"hierarchical_ring_all_gather_2_1_pipes", "hierarchical_ring", C::all_gather, 3, 1, false, {0, 0, 1}},
+      {"ring_all_reduce_4", "ring", C::all_reduce, 4, 1, Reach::none, {}},
+      {"ring_all_reduce_2_lanes_2", "ring", C::all_reduce, 2, 2, Reach::none, {}},
+      {"direct_all_reduce_4", "direct", C::all_reduce, 4, 1, Reach::full, {}},
+      {"pairwise_all_reduce_3", "pairwise", C::all_reduce, 3, 1, Reach::none, {}},
+      {"halving_all_reduce_5", "halving", C::all_reduce, 5, 1, Reach::none, {}},
+      {"tree_all_reduce_4_lanes_2", "tree", C::all_reduce, 4, 2, Reach::none, {}},
+      {"hierarchical_ring_all_reduce_3_2", "hierarchical_ring", C::all_reduce, 5, 1, Reach::full, {0, 0, 0, 1, 1}},
+      {"hierarchical_ring_all_reduce_2_2_pipes", "hierarchical_ring", C::all_reduce, 4, 1, Reach::none, {0, 0, 1, 1}},
+      {"hierarchical_ring_all_gather_3_2", "hierarchical_ring", C::all_gather, 5, 1, Reach::full, {0, 0, 0, 1, 1}},
+      {"hierarchical_ring_all_gather_2_1_pipes", "hierarchical_ring", C::all_gather, 3, 1, Reach::none, {0, 0, 1}},
       {"hierarchical_ring_reduce_scatter_3_2_pipes",
        "hierarchical_ring",
        C::reduce_scatter,
        5,
        1,
-       false,
+       Reach::none,
        {0, 0, 0, 1, 1}},
-      {"bruck_all_gather_3", "bruck", C::all_gather, 3, 1, false, {}},
-      {"bruck_all_to_all_4", "bruck", C::all_to_all, 4, 1, false, {}},
-      {"pairwise_all_to_all_3", "pairwise", C::all_to_all, 3, 1, false, {}},
-      {"pairwise_reduce_scatter_3", "pairwise", C::reduce_scatter, 3, 1, false, {}},
-      {"halving_reduce_scatter_3", "halving", C::reduce_scatter, 3, 1, false, {}},
-      {"chain_broadcast_3", "chain", C::broadcast, 3, 1, false, {}},
-      {"tree_reduce_5", "tree", C::reduce, 5, 1, false, {}},
-      {"direct_scatter_3", "direct", C::scatter, 3, 1, true, {}},
-      {"bruck_barrier_3", "bruck", C::barrier, 3, 1, false, {}},
+      {"bruck_all_gather_3", "bruck", C::all_gather, 3, 1, Reach::none, {}},
+      {"bruck_all_to_all_4", "bruck", C::all_to_all, 4, 1, Reach::none, {}},
+      {"pairwise_all_to_all_3", "pairwise", C::all_to_all, 3, 1, Reach::none, {}},
+      {"pairwise_reduce_scatter_3", "pairwise", C::reduce_scatter, 3, 1, Reach::none, {}},
+      {"halving_reduce_scatter_3", "halving", C::reduce_scatter, 3, 1, Reach::none, {}},
+      {"chain_broadcast_3", "chain", C::broadcast, 3, 1, Reach::none, {}},
+      {"tree_reduce_5", "tree", C::reduce, 5, 1, Reach::none, {}},
+      {"direct_scatter_3", "direct", C::scatter, 3, 1, Reach::full, {}},
+      {"bruck_barrier_3", "bruck", C::barrier, 3, 1, Reach::none, {}},
   };
   return all;
 }

@@ -48,7 +48,7 @@ TEST(Plans, AreProvedForSamplesUpTo256Ranks) {
     shape.root = static_cast<Rank>(random.below(static_cast<std::uint64_t>(ranks)));
     shape.peer = static_cast<Rank>(random.below(static_cast<std::uint64_t>(ranks)));
     shape.in_place = random.below(2) == 1;
-    shape.reach = random.below(2) == 1;
+    shape.reach = kReaches[random.below(kReaches.size())];
     if (random.below(2) == 1) {
       const std::uint64_t hosts = 2 + random.below(20);
       for (Rank rank = 0; rank < ranks; ++rank)
@@ -95,7 +95,7 @@ TEST(Plans, GiveTheSameBitsUnderEveryScheduleForEveryTypeAndOperation) {
     Shape shape;
     shape.ranks = 5;
     shape.lanes = 2;
-    shape.reach = true;
+    shape.reach = Reach::full;
     if (!algorithm.fits(shape)) shape.host_of = {0, 0, 0, 1, 1};
     if (algorithm.collective != Collective::all_reduce || !algorithm.fits(shape)) continue;
     const std::string_view name = algorithm.name;
@@ -138,7 +138,7 @@ TEST(Plans, ServeVariableCountsWithZerosAmongThem) {
       shape.collective = collective;
       shape.ranks = 4;
       shape.lanes = 2;
-      shape.reach = true;
+      shape.reach = Reach::full;
       if (algorithm.collective != collective || !algorithm.fits(shape)) continue;
       const auto plan = build(algorithm, shape);
       std::vector<std::uint64_t> all = counts;
@@ -180,7 +180,7 @@ TEST(Plans, OfOneRankAreThoseOfTheWholePlan) {
     shape.ranks = 6;
     shape.root = 2;
     shape.peer = 4;
-    shape.reach = true;
+    shape.reach = Reach::full;
     if (!algorithm.fits(shape)) shape.host_of = {0, 0, 0, 1, 1, 1};
     if (!algorithm.fits(shape)) continue;
     const auto plan = build(algorithm, shape);

@@ -64,6 +64,7 @@ void add_plan_command(CLI::App& root, Commands& commands) {
        "tutti plan print --collective all_reduce --algorithm ring --ranks 4\n"
        "tutti plan print --collective broadcast --algorithm tree --ranks 7 --root 3 --lanes 2\n"
        "tutti plan print --algorithm hierarchical_ring --ranks 5 --hosts 3,2 --reach\n"
+       "tutti plan print --algorithm staged --ranks 3 --reach stage\n"
        "tutti plan print my.plan"},
       [](CLI::App& command, PrintOptions& options) {
         command.add_option("FILE", options.file, "A plan to read and print again, instead of building one")

@@ -23,6 +23,12 @@ std::vector<std::string> collective_names() {
   return names;
 }
 
+std::vector<std::string> reach_names() {
+  std::vector<std::string> names;
+  for (const plan::Reach reach : plan::kReaches) names.emplace_back(plan::name_of(reach));
+  return names;
+}
+
 std::vector<std::string> algorithm_names() {
   std::set<std::string> names;
   for (const plan::Algorithm& algorithm : plan::algorithms()) names.emplace(algorithm.name);
@@ -53,7 +59,12 @@ void add_shape_options(CLI::App& command, ShapeOptions& options) {
   command.add_option("--peer", options.peer, "The receiver of send_receive")->type_name("RANK");
   command.add_option("--hosts", options.hosts, "Ranks on each host, such as 4,4,2; they add up to --ranks")
       ->type_name("LIST");
-  command.add_flag("--reach", options.reach, "Ranks of one host reach each other's memory");
+  command
+      .add_option("--reach{full}", options.reach,
+                  "What ranks of one host may do with each other's memory; alone it means full")
+      ->type_name("LEVEL")
+      ->expected(0, 1)
+      ->check(one_of(reach_names()));
   command.add_flag("--in-place", options.in_place, "Input and output are the same memory");
 }
 
@@ -64,7 +75,7 @@ Result<plan::Shape> shape_of(const ShapeOptions& options) {
   shape.lanes = options.lanes;
   shape.root = options.root;
   shape.peer = shape.collective == plan::Collective::send_receive ? options.peer : 0;
-  shape.reach = options.reach;
+  shape.reach = *plan::reach_of(options.reach);
   shape.in_place = options.in_place;
   if (!options.hosts.empty()) {
     std::uint32_t host = 0;

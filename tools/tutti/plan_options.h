@@ -19,7 +19,7 @@ struct ShapeOptions {
   Rank root = 0;
   Rank peer = 1;
   std::string hosts;  // "4,4,2": ranks on each host
-  bool reach = false;
+  std::string reach = "none";
   bool in_place = false;
 };
 void add_shape_options(CLI::App& command, ShapeOptions& options);
@@ -45,6 +45,7 @@ Result<plan::Plan> read_plan(const std::string& path);
 
 std::vector<std::string> collective_names();
 std::vector<std::string> algorithm_names();
+std::vector<std::string> reach_names();
 Result<const plan::Algorithm*> find_algorithm(const std::string& name, plan::Collective collective);
 
 Result<std::string> read_text(const std::string& path);

@@ -35,7 +35,7 @@ bool is_ring(const Shape& s) { return s.ranks > 1 && s.ranks <= kQuadraticRanksM
 bool is_chain(const Shape& s) { return s.ranks > 1; }
 bool is_small_group(const Shape& s) { return is_group(s) && s.ranks <= kQuadraticRanksMax; }
 bool is_bruck_all_to_all(const Shape& s) { return is_group(s) && s.ranks <= kBruckAllToAllRanksMax && !s.in_place; }
-bool is_within_reach(const Shape& s) { return is_small_group(s) && s.reach && host_count(s) == 1; }
+bool is_within_reach(const Shape& s) { return is_small_group(s) && s.reach == Reach::full && host_count(s) == 1; }
 bool is_within_reach_apart(const Shape& s) { return is_within_reach(s) && !s.in_place; }
 bool is_hierarchy(const Shape& s) {
   const std::uint32_t hosts = is_group(s) ? host_count(s) : 1;
@@ -55,7 +55,7 @@ template <Outer outer>
 std::uint32_t rail_blocks(const Shape& s) {
   return rail_count(s) * hierarchical::outer_blocks(outer, host_count(s));
 }
-std::uint32_t block_per_rail_with_reach(const Shape& s) { return s.reach ? rail_count(s) : 1; }
+std::uint32_t block_per_rail_with_reach(const Shape& s) { return s.reach == Reach::full ? rail_count(s) : 1; }
 
 // Every lane runs the same algorithm on its share of every block.
 template <void (*Emit)(Lane&, const View&)>
@@ -93,11 +93,11 @@ using Hierarchical = void (*)(const Setting&, Rank, Program&, Outer);
 using RailWise = void (*)(const Setting&, Rank, Program&);
 template <RailWise with_reach, RailWise with_pipes>
 void in_hierarchy(const Setting& setting, Rank me, Program& program) {
-  (setting.shape().reach ? with_reach : with_pipes)(setting, me, program);
+  (setting.shape().reach == Reach::full ? with_reach : with_pipes)(setting, me, program);
 }
 template <Hierarchical with_reach, Hierarchical with_pipes, Outer outer>
 void in_hierarchy(const Setting& setting, Rank me, Program& program) {
-  (setting.shape().reach ? with_reach : with_pipes)(setting, me, program, outer);
+  (setting.shape().reach == Reach::full ? with_reach : with_pipes)(setting, me, program, outer);
 }
 
 using C = Collective;
@@ -117,8 +117,8 @@ constexpr std::string_view kNeedsOne = "one rank";
 constexpr std::string_view kNeedsTwo = "two ranks or more";
 constexpr std::string_view kNeedsRing = "2 to 1,024 ranks";
 constexpr std::string_view kNeedsBruck = "2 to 256 ranks, not in place";
-constexpr std::string_view kNeedsReach = "2 to 1,024 ranks on one host, with reach";
-constexpr std::string_view kNeedsReachApart = "2 to 1,024 ranks on one host, with reach, not in place";
+constexpr std::string_view kNeedsReach = "2 to 1,024 ranks on one host, with reach full";
+constexpr std::string_view kNeedsReachApart = "2 to 1,024 ranks on one host, with reach full, not in place";
 constexpr std::string_view kNeedsHosts = "several hosts, one of them with several ranks";
 constexpr std::string_view kNeedsRingHosts = "2 to 1,024 hosts, one of them with several ranks";
 

@@ -11,7 +11,7 @@ Plan plan_of(const std::string& text) {
   return *plan;
 }
 
-Plan built(const char* algorithm, Rank ranks, bool reach = false) {
+Plan built(const char* algorithm, Rank ranks, Reach reach = Reach::none) {
   Shape shape;
   shape.ranks = ranks;
   shape.reach = reach;
@@ -37,7 +37,7 @@ TEST(Checker, RingNeedsTwoSlotsWhenForwardsAreFused) {
 }
 
 TEST(Checker, CountsWhatItProved) {
-  const auto result = check(built("direct", 4, true));
+  const auto result = check(built("direct", 4, Reach::full));
   const auto& proof = std::get<Proof>(result);
   EXPECT_EQ(proof.steps, 12u);
   EXPECT_EQ(proof.messages, 24u);

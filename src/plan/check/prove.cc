@@ -39,12 +39,12 @@ std::vector<Shape> settings_of(const Algorithm& algorithm, const Shape& base) {
   std::vector<Shape> shapes;
   Shape shape = base;
   if (algorithm.fits(shape)) shapes.push_back(shape);
-  shape.reach = true;
+  shape.reach = Reach::full;
   if (shapes.empty() && algorithm.fits(shape)) shapes.push_back(shape);
   if (shapes.empty()) {
     for (const auto& hosts : host_layouts(base.ranks)) {
       shape.host_of = hosts;
-      for (const bool reach : {false, true}) {
+      for (const Reach reach : {Reach::none, Reach::full}) {
         shape.reach = reach;
         if (algorithm.fits(shape)) shapes.push_back(shape);
       }
@@ -63,7 +63,7 @@ std::string Case::text() const {
   if (shape.lanes > 1) text += fmt::format(" lanes={}", shape.lanes);
   if (has_root(shape.collective)) text += fmt::format(" root={}", shape.root);
   if (shape.collective == Collective::send_receive) text += fmt::format(" peer={}", shape.peer);
-  if (shape.reach) text += " reach";
+  if (shape.reach != Reach::none) text += fmt::format(" reach={}", name_of(shape.reach));
   if (!shape.host_of.empty()) text += fmt::format(" hosts={}", fmt::join(shape.host_of, ","));
   if (!shape.orders.empty()) text += fmt::format(" ring={}", fmt::join(shape.orders[0], ","));
   if (shape.in_place) text += " in place";

@@ -123,7 +123,7 @@ class Simulation {
   }
 
   const Route& route(Rank from, Rank to, std::uint32_t lane) {
-    if (!plan_.is_reachable(from, to)) return far_route(from, to, lane);
+    if (!plan_.shares_domain(from, to)) return far_route(from, to, lane);
     if (lane >= near_.size()) near_.resize(lane + 1);
     if (near_[lane].empty()) near_[lane].resize(neighbour_count_, nullptr);
     const Route*& known =

@@ -39,7 +39,7 @@ Plan built(const char* algorithm, Collective collective, Rank ranks, std::uint32
   shape.ranks = ranks;
   shape.lanes = lanes;
   shape.peer = ranks - 1;
-  shape.reach = std::string_view(algorithm) == "direct";
+  shape.reach = std::string_view(algorithm) == "direct" ? Reach::full : Reach::none;
   return *build(*find_algorithm(algorithm, collective), shape);
 }
 
