@@ -14,11 +14,11 @@
 
 namespace tutti::transport {
 
-inline constexpr std::size_t kLine = 64;           // bytes that travel between cores together
-inline constexpr std::uint32_t kLanesMax = 4;      // of plans that run between ranks of one machine
-inline constexpr std::uint32_t kHistory = 16;      // calls that a rank can be asked about; more than it can be ahead
-inline constexpr std::uint32_t kFlashDepth = 8;    // small calls that a rank can be ahead
-inline constexpr std::uint32_t kFlashLines = 16;   // of one small call
+inline constexpr std::size_t kLine = 64;            // bytes that travel between cores together
+inline constexpr std::uint32_t kLanesMax = 4;       // of plans that run between ranks of one machine
+inline constexpr std::uint32_t kHistory = 16;       // calls that a rank can be asked about; more than it can be ahead
+inline constexpr std::uint32_t kFlashDepth = 8;     // small calls that a rank can be ahead
+inline constexpr std::uint32_t kFlashLines = 16;    // of one small call
 inline constexpr std::size_t kFlashLineBytes = 56;  // of data, beside the tag
 inline constexpr std::size_t kFlashBytesMax = kFlashLines * kFlashLineBytes;
 inline constexpr std::size_t kReasonBytes = 1024;
@@ -29,8 +29,8 @@ inline bool has_reached(std::uint32_t counter, std::uint32_t target) {
   return static_cast<std::int32_t>(counter - target) >= 0;
 }
 
-// What a rank says when it enters a call: the number of the call, a fingerprint of what it asks for, and facts about its
-// buffers, in one word so that it is seen as a whole.
+// What a rank says when it enters a call: the number of the call, a fingerprint of what it asks for, and facts about
+// its buffers, in one word so that it is seen as a whole.
 struct Tag {
   std::uint64_t word = 0;
 
@@ -49,8 +49,8 @@ struct Tag {
 
 // First line. The messages sent in lane 0 follow in the same line, so that what a peer polls most arrives at once.
 struct alignas(kLine) Head {
-  std::atomic<std::uint64_t> tag;     // release: pairs with the acquire of whoever waits for the rank to enter
-  std::atomic<std::uint64_t> in;      // where the buffers are: an offset in the heap of the process, or an address
+  std::atomic<std::uint64_t> tag;  // release: pairs with the acquire of whoever waits for the rank to enter
+  std::atomic<std::uint64_t> in;   // where the buffers are: an offset in the heap of the process, or an address
   std::atomic<std::uint64_t> out;
   std::atomic<std::uint64_t> factor;  // of a scaled sum: the bits of a double
 };
@@ -86,10 +86,8 @@ struct alignas(kLine) FlashLine {
 };
 static_assert(sizeof(FlashLine) == kLine);
 
-// Slots of pipes begin with one of these.
-struct alignas(kLine) SlotHead {
-  std::uint64_t bytes;
-};
+// Slots of pipes begin with one of these for every chunk of the value: its bytes.
+using ChunkBytes = std::uint32_t;
 
 // Where things are in a block; the same for every member of a channel.
 struct BlockShape {
@@ -104,16 +102,16 @@ struct BlockShape {
   std::size_t taken_at(std::uint32_t lane) const {
     return lane == 0 ? first_taken_at() : lanes_at() + (lane - 1) * 2 * counters_bytes() + counters_bytes();
   }
-  std::size_t progress_at() const { return round_up(kSentAt + sizeof(std::uint32_t) * static_cast<std::size_t>(members)); }
+  std::size_t progress_at() const {
+    return round_up(kSentAt + sizeof(std::uint32_t) * static_cast<std::size_t>(members));
+  }
   std::size_t bell_at() const { return progress_at() + sizeof(Progress); }
   std::size_t history_at() const { return bell_at() + sizeof(Bell); }
   std::size_t first_taken_at() const { return history_at() + kHistory * sizeof(Record); }
   std::size_t lanes_at() const { return first_taken_at() + counters_bytes(); }
   std::size_t reason_at() const { return lanes_at() + (kLanesMax - 1) * 2 * counters_bytes(); }
   std::size_t flash_at() const { return reason_at() + kReasonBytes; }
-  std::size_t outbox_at() const {
-    return flash_at() + (has_flash ? kFlashDepth * kFlashLines * sizeof(FlashLine) : 0);
-  }
+  std::size_t outbox_at() const { return flash_at() + (has_flash ? kFlashDepth * kFlashLines * sizeof(FlashLine) : 0); }
   std::size_t bytes() const { return outbox_at() + round_up(outbox_bytes); }
 
  private:
@@ -124,10 +122,11 @@ struct BlockShape {
 class Block {
  public:
   Block() = default;
-  Block(const BlockShape& shape, std::byte* memory)
+  // The bell may be that of another block: a rank that takes part in several channels has one.
+  Block(const BlockShape& shape, std::byte* memory, Bell* bell = nullptr)
       : memory_(memory),
         progress_(reinterpret_cast<Progress*>(memory + shape.progress_at())),
-        bell_(reinterpret_cast<Bell*>(memory + shape.bell_at())),
+        bell_(bell != nullptr ? bell : reinterpret_cast<Bell*>(memory + shape.bell_at())),
         outbox_(memory + shape.outbox_at()) {}
 
   std::byte* memory() const { return memory_; }

@@ -25,6 +25,7 @@ void Channel::enter(const Entry& entry) {
   ++call_;
   fingerprint_ = entry.fingerprint;
   mismatch_.reset();
+  for (LaneCounts& lane : lanes_) lane.tile_at_entry = lane.tile;
   const Tag tag = Tag::of(call_, entry.fingerprint, entry.facts);
   const Block& block = mine();
   Record& record = block.record(shape_, call_);
@@ -57,8 +58,7 @@ std::optional<Tag> Channel::meet(Rank member) {
   }
   if (met_[index(member)] != call_) {
     met_[index(member)] = call_;
-    // Whoever is in this call has ended those before.
-    calls_done_known_[index(member)] = call_ - 1;
+    note_progress_of(member);
     if (!has_gone_on) resolve(member, tag);
   }
   return tag;
@@ -107,7 +107,6 @@ void Channel::end_tile(std::uint32_t lane) {
 
 Rank Channel::find_stage_user(std::uint32_t lane, std::uint32_t tiles_in_stage) {
   LaneCounts& counts = lanes_[lane];
-  if (counts.tile < tiles_in_stage) return kNoRank;
   const std::uint32_t wanted = counts.tile - tiles_in_stage + 1;
   for (Rank member = 0; member < size(); ++member) {
     std::uint32_t& known = counts.tiles_done_known[index(member)];

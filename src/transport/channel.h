@@ -18,8 +18,8 @@ struct Peer {
   int pid = 0;
   std::string host;
   bool is_same_process = false;
-  bool can_pull = false;           // its memory may be read with process_vm_readv
-  std::byte* heap = nullptr;       // its shared heap, mapped here
+  bool can_pull = false;      // its memory may be read with process_vm_readv
+  std::byte* heap = nullptr;  // its shared heap, mapped here
   std::size_t heap_bytes = 0;
   std::function<bool()> is_alive;  // asked while waiting for long only
 };
@@ -58,6 +58,11 @@ class Channel {
   }
   // What a member that has entered this call (and may have gone on) said; nullopt: the fingerprints differ.
   std::optional<Tag> meet(Rank member);
+  // A member was seen in this call some other way: it has ended those before.
+  void note_progress_of(Rank member) {
+    calls_done_known_[index(member)] = call_ - 1;
+    for (LaneCounts& lane : lanes_) lane.tiles_done_known[index(member)] = lane.tile_at_entry;
+  }
   // The first member whose call did not fit this one.
   std::optional<Rank> mismatch() const { return mismatch_; }
   // Looks at everybody who has come so far: the mismatch may be with one that this rank does not wait for.
@@ -127,6 +132,7 @@ class Channel {
     std::vector<std::uint32_t> values_taken;
     std::vector<std::uint32_t> tiles_done_known;
     std::uint32_t tile = 0;
+    std::uint32_t tile_at_entry = 0;
   };
   static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
   void resolve(Rank member, Tag tag);

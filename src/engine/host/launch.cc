@@ -1,0 +1,196 @@
+#include "engine/host/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "transport/block.h"
+
+namespace tutti::engine {
+
+namespace {
+
+using namespace plan;
+
+constexpr std::uint64_t kLine = transport::kLine;
+// A tile is a whole number of elements of every type and of every custom element up to this size.
+constexpr std::uint64_t kTileQuantum = 64;
+
+std::uint64_t round_down(std::uint64_t value, std::uint64_t quantum) { return value / quantum * quantum; }
+
+Result<OutboxLayout> lay_out(const Prepared& prepared, std::uint64_t outbox_bytes, std::uint64_t tile_bytes_max,
+                             std::uint64_t element_bytes) {
+  OutboxLayout layout;
+  layout.stage_chunks = prepared.stage_chunks;
+  layout.value_chunks = prepared.value_chunks;
+  layout.slots = std::max(prepared.header.slots, 2u);
+  const std::uint64_t lanes = std::max<std::size_t>(prepared.program.lanes.size(), 1);
+  layout.lane_bytes = round_down(outbox_bytes / lanes, kLine);
+  const std::uint64_t pipes = prepared.value_pipes;
+  const std::uint64_t heads = pipes * layout.slots * layout.slot_head_bytes();
+  const std::uint64_t tiles =
+      std::uint64_t{layout.tiles_in_stage} * layout.stage_chunks + pipes * layout.slots * layout.value_chunks;
+  const std::uint64_t quantum = std::max(kTileQuantum, element_bytes);
+  if (tiles == 0) {
+    layout.tile_bytes = round_down(tile_bytes_max, quantum);
+    return layout;
+  }
+  const std::uint64_t room = layout.lane_bytes > heads ? (layout.lane_bytes - heads) / tiles : 0;
+  layout.tile_bytes = round_down(std::min(room, tile_bytes_max), quantum);
+  if (layout.tile_bytes == 0) {
+    return Status(Code::unsupported,
+                  fmt::format("{} {} over {} ranks does not fit the {} bytes that a rank has for messages; choose an "
+                              "algorithm with fewer chunks",
+                              prepared.header.algorithm, name_of(prepared.header.collective), prepared.header.ranks,
+                              outbox_bytes));
+  }
+  return layout;
+}
+
+class LaneBuilder {
+ public:
+  LaneBuilder(const Prepared& prepared, const std::vector<ChunkMap>& maps, std::uint64_t element_bytes, Rank self,
+              bool scales_inputs)
+      : prepared_(prepared), maps_(maps), element_bytes_(element_bytes), self_(self), scales_inputs_(scales_inputs) {}
+
+  LaunchLane build(std::uint32_t index) const {
+    const Lane& lane = prepared_.program.lanes[index];
+    const PreparedLane& peers = prepared_.lanes[index];
+    LaunchLane launch;
+    for (std::size_t i = 0; i < lane.size(); ++i) {
+      const Step& step = lane[i];
+      LaunchStep made;
+      made.first_piece = static_cast<std::uint32_t>(launch.pieces.size());
+      made.source_count = step.source_count;
+      made.target_count = step.target_count;
+      made.finish = step.finish;
+      made.has_value = step.has_value();
+      made.send_to = step.send_to;
+      made.receive_pipe = pipe_of(peers.incoming, step.receive_from);
+      made.send_pipe = pipe_of(peers.outgoing, step.send_to);
+      const auto sources = lane.sources(step);
+      const auto targets = lane.targets(step);
+      if (!sources.empty() || !targets.empty()) {
+        made.chunk_count = sources.empty() ? targets[0].count : sources[0].count;
+      }
+      for (std::uint32_t chunk = 0; chunk < made.chunk_count; ++chunk) {
+        const std::uint64_t bytes = value_bytes(sources, targets, chunk);
+        for (const Slice& source : sources) launch.pieces.push_back(piece_of(source, chunk, bytes, true));
+        for (const Slice& target : targets) launch.pieces.push_back(piece_of(target, chunk, bytes, false));
+      }
+      for (const Slice& slice : targets) made.stores_to_stage |= slice.buffer == Buffer::stage;
+      for (const auto slices : {sources, targets}) {
+        for (const Slice& slice : slices) launch.uses_stage |= slice.buffer == Buffer::stage;
+      }
+      launch.steps.push_back(made);
+    }
+    return launch;
+  }
+
+ private:
+  static std::uint32_t pipe_of(const std::vector<ValuePipe>& pipes, Rank peer) {
+    const auto found = std::find_if(pipes.begin(), pipes.end(), [&](const ValuePipe& p) { return p.peer == peer; });
+    return found == pipes.end() ? 0 : found->index;
+  }
+  // Scratch and stage have no sizes of their own: a chunk there is as large as what is put into it, which plans keep in
+  // chunks of the same number or next to a slice of a buffer that has one.
+  std::uint64_t value_bytes(std::span<const Slice> sources, std::span<const Slice> targets, std::uint32_t chunk) const {
+    for (const auto slices : {sources, targets}) {
+      for (const Slice& slice : slices) {
+        if (slice.buffer == Buffer::in || slice.buffer == Buffer::out)
+          return extent_of(slice, chunk).elements * element_bytes_;
+      }
+    }
+    return Piece::kUnknown;
+  }
+  Extent extent_of(const Slice& slice, std::uint32_t chunk) const {
+    return maps_[static_cast<std::size_t>(slice.owner)].of(slice.buffer).of(slice.at(chunk));
+  }
+  Piece piece_of(const Slice& slice, std::uint32_t chunk, std::uint64_t bytes, bool is_source) const {
+    Piece piece{.offset = slice.at(chunk), .bytes = bytes, .owner = slice.owner, .buffer = slice.buffer};
+    if (slice.buffer == Buffer::in || slice.buffer == Buffer::out) {
+      piece.offset = extent_of(slice, chunk).offset * element_bytes_;
+    }
+    piece.is_scaled = is_source && scales_inputs_ && slice.buffer == Buffer::in;
+    return piece;
+  }
+
+  const Prepared& prepared_;
+  const std::vector<ChunkMap>& maps_;
+  std::uint64_t element_bytes_;
+  Rank self_;
+  bool scales_inputs_;
+};
+
+std::uint64_t largest_chunk(const std::vector<ChunkMap>& maps) {
+  std::uint64_t largest = 0;
+  for (const ChunkMap& map : maps) {
+    for (const Layout* layout : {&map.in, &map.out}) {
+      for (std::uint32_t chunk = 0; chunk < layout->chunk_count(); ++chunk) {
+        largest = std::max(largest, layout->of(chunk).elements);
+      }
+    }
+  }
+  return largest;
+}
+
+void set_arithmetic(Launch& launch) {
+  const Elements& elements = launch.elements;
+  const Header& header = launch.prepared->header;
+  if (elements.is_custom) return;
+  launch.kernel = kernel_of(elements.type, elements.op);
+  if (!reduces(header.collective)) return;
+  const bool scales_average = elements.op == Op::average && is_narrow(elements.type);
+  launch.scales_inputs = elements.op == Op::scaled_sum || scales_average;
+  if (scales_average) launch.input_factor = 1.0f / static_cast<float>(header.ranks);
+  if (elements.op == Op::average && !scales_average) launch.divide_by = header.ranks;
+}
+
+}  // namespace
+
+std::uint64_t OutboxLayout::slot_head_bytes() const {
+  return (value_chunks * sizeof(transport::ChunkBytes) + kLine - 1) / kLine * kLine;
+}
+
+std::uint64_t OutboxLayout::slot_at(std::uint32_t lane, std::uint32_t pipe, std::uint32_t value) const {
+  const std::uint64_t stage_bytes = std::uint64_t{tiles_in_stage} * stage_chunks * tile_bytes;
+  return lane * lane_bytes + stage_bytes + (std::uint64_t{pipe} * slots + value % slots) * slot_bytes();
+}
+
+std::uint64_t OutboxLayout::key() const {
+  std::uint64_t key = 0x9e3779b97f4a7c15;
+  for (const std::uint64_t part :
+       {tile_bytes, lane_bytes, std::uint64_t{stage_chunks}, std::uint64_t{slots}, std::uint64_t{value_chunks}}) {
+    key = (key ^ part) * 0xff51afd7ed558ccd;
+    key ^= key >> 33;
+  }
+  return key | 1;
+}
+
+Result<Launch> create_launch(std::shared_ptr<const Prepared> prepared, const std::vector<ChunkMap>& maps,
+                             const Elements& elements, const LaunchOptions& options, Rank self) {
+  Launch launch;
+  launch.prepared = std::move(prepared);
+  launch.elements = elements;
+  set_arithmetic(launch);
+  const Prepared& plan = *launch.prepared;
+  TUTTI_ASSIGN(launch.outbox, lay_out(plan, options.outbox_bytes, options.tile_bytes_max, elements.bytes));
+  const std::uint64_t chunk_bytes = largest_chunk(maps) * elements.bytes;
+  // A tile is a whole number of elements.
+  launch.tile_bytes = round_down(launch.outbox.tile_bytes, elements.bytes);
+  if (plan.only_reaches && plan.stage_chunks == 0 && plan.scratch_chunks == 0) {
+    launch.tile_bytes = std::max<std::uint64_t>(chunk_bytes, 1);
+  }
+  launch.tiles =
+      static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (chunk_bytes + launch.tile_bytes - 1) / launch.tile_bytes));
+  launch.scratch_bytes = plan.scratch_chunks * launch.outbox.tile_bytes;
+  const LaneBuilder builder(plan, maps, elements.bytes, self, launch.scales_inputs);
+  for (std::uint32_t lane = 0; lane < plan.program.lanes.size(); ++lane) launch.lanes.push_back(builder.build(lane));
+  launch.staged_bytes = plan.stage_chunks * chunk_bytes;
+  std::uint64_t output = 0;
+  for (const ChunkMap& map : maps) output = std::max(output, map.out.end() * elements.bytes);
+  launch.is_streaming = output >= options.streaming_from_bytes;
+  return launch;
+}
+
+}  // namespace tutti::engine

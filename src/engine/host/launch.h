@@ -1,0 +1,96 @@
+// A prepared plan with sizes: where every chunk of every step lies, counted from buffers whose addresses come with each
+// call. Made once for calls of the same kind and size, kept, and run many times.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/host/kernels/kernels.h"
+#include "engine/host/prepared.h"
+#include "tutti/chunk_map.h"
+
+namespace tutti::engine {
+
+// One chunk of a slice. Offset: bytes from the beginning of the buffer; in scratch and stage the number of the chunk.
+struct Piece {
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = kUnknown;  // scratch and stage have no sizes of their own
+  Rank owner = kNoRank;
+  plan::Buffer buffer = plan::Buffer::in;
+  bool is_scaled = false;  // an input that the operation multiplies when it is loaded
+};
+
+struct LaunchStep {
+  std::uint32_t first_piece = 0;  // all sources of chunk 0, its targets, then those of chunk 1 ...
+  std::uint16_t source_count = 0;
+  std::uint16_t target_count = 0;
+  std::uint32_t chunk_count = 0;  // of the value; 0: no slices (a token, or a value that is passed on)
+  bool finish = false;
+  bool has_value = false;
+  bool stores_to_stage = false;
+  std::uint32_t receive_pipe = 0;  // of the sender's pipes in this lane
+  std::uint32_t send_pipe = 0;
+  Rank send_to = kNoRank;
+};
+
+struct LaunchLane {
+  std::vector<LaunchStep> steps;
+  std::vector<Piece> pieces;
+  bool uses_stage = false;
+};
+
+// How the outbox of a rank is divided; the same on every rank, whatever the size of the call.
+struct OutboxLayout {
+  std::uint64_t tile_bytes = 0;  // room for a tile of one chunk
+  std::uint64_t lane_bytes = 0;
+  std::uint32_t stage_chunks = 0;
+  std::uint32_t tiles_in_stage = 2;
+  std::uint32_t slots = 2;
+  std::uint32_t value_chunks = 0;
+
+  std::uint64_t stage_at(std::uint32_t lane, std::uint32_t tile, std::uint64_t chunk) const {
+    return lane * lane_bytes + (tile % tiles_in_stage * stage_chunks + chunk) * tile_bytes;
+  }
+  std::uint64_t slot_head_bytes() const;
+  std::uint64_t slot_bytes() const { return slot_head_bytes() + value_chunks * tile_bytes; }
+  std::uint64_t slot_at(std::uint32_t lane, std::uint32_t pipe, std::uint32_t value) const;
+  std::uint64_t key() const;  // never 0
+};
+
+// What the bytes are.
+struct Elements {
+  DataType type = DataType::float32;
+  Op op = Op::sum;
+  std::uint32_t bytes = 4;  // of one; of a custom operation's element
+  bool is_custom = false;
+};
+
+struct Launch {
+  std::shared_ptr<const Prepared> prepared;
+  Elements elements;
+  OutboxLayout outbox;
+  std::vector<LaunchLane> lanes;
+  std::uint64_t tile_bytes = 0;  // of a chunk
+  std::uint32_t tiles = 1;
+  std::uint64_t scratch_bytes = 0;  // per lane
+  std::uint64_t staged_bytes =
+      0;                      // most that a rank stages, where it is one tile: decides whether a flash can carry it
+  bool is_streaming = false;  // outputs go around the caches
+  Kernel kernel = nullptr;    // nullptr: custom
+  bool scales_inputs = false;
+  double input_factor = 1;  // of a narrow average; a scaled sum has one per rank
+  Rank divide_by = 1;       // at finish
+};
+
+struct LaunchOptions {
+  std::uint64_t outbox_bytes = 0;
+  std::uint64_t tile_bytes_max = 512 << 10;
+  std::uint64_t streaming_from_bytes = ~std::uint64_t{0};  // outputs of at least this size per call
+};
+
+// Maps: of every rank.
+Result<Launch> create_launch(std::shared_ptr<const Prepared> prepared, const std::vector<plan::ChunkMap>& maps,
+                             const Elements& elements, const LaunchOptions& options, Rank self);
+
+}  // namespace tutti::engine

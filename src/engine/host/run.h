@@ -1,0 +1,45 @@
+// Runs a launch on a channel, step by step, without ever blocking: progress() goes as far as the other ranks allow.
+#pragma once
+
+#include "engine/host/launch.h"
+#include "engine/host/workspace.h"
+#include "transport/channel.h"
+#include "tutti/call.h"
+
+namespace tutti::engine {
+
+// Owned by whoever owns the channel for this call. The rank has entered the call already.
+class Run {
+ public:
+  Run(transport::Channel& channel, Workspace& workspace, const Launch& launch, const CustomOperation* custom);
+
+  // True when there is nothing left to do: the end, or a failure that status() tells.
+  bool progress();
+  Status status() const { return status_; }
+  // The member that has to do something first, after progress() returned false.
+  Rank blocked_on() const { return blocked_on_; }
+
+ private:
+  bool progress_lane(std::uint32_t lane);
+  bool is_ready(std::uint32_t lane, std::uint32_t step);
+  bool is_outbox_free(std::uint32_t lane, const LaunchStep& step);
+  bool has_met(Rank member);
+  void execute(std::uint32_t lane, std::uint32_t step);
+  Status compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint64_t bytes,
+                       const std::byte* received, std::byte* sent);
+  std::uint64_t bytes_of(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk) const;
+  std::byte* locate(std::uint32_t lane, const Piece& piece, std::uint64_t skip, int* pid);
+  bool wait_for(Rank member) {
+    blocked_on_ = member;
+    return false;
+  }
+
+  transport::Channel& channel_;
+  Workspace& workspace_;
+  const Launch& launch_;
+  const CustomOperation* custom_;
+  Rank blocked_on_ = kNoRank;
+  Status status_;
+};
+
+}  // namespace tutti::engine

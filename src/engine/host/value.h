@@ -1,0 +1,28 @@
+// The arithmetic of one chunk of one step: combining, copying, pulling and custom operations behind one door.
+#pragma once
+
+#include <span>
+
+#include "engine/host/launch.h"
+#include "engine/host/workspace.h"
+#include "tutti/call.h"
+#include "tutti/status.h"
+
+namespace tutti::engine {
+
+struct Value {
+  std::span<const std::byte* const> sources;
+  std::span<std::byte* const> targets;
+  std::uint64_t bytes = 0;
+  const double* factors = nullptr;  // per source; nullptr: none is scaled
+  bool finish = false;
+  bool is_streaming = false;
+};
+
+void compute(const Launch& launch, const CustomOperation* custom, Workspace& workspace, const Value& value);
+
+// The same where sources are addresses in other processes: pids[i] is whose source i is, 0 where it is here.
+Status compute_pulled(const Launch& launch, const CustomOperation* custom, Workspace& workspace, const Value& value,
+                      std::span<const int> pids);
+
+}  // namespace tutti::engine

@@ -1,0 +1,42 @@
+#include "engine/host/workspace.h"
+
+#include <algorithm>
+
+namespace tutti::engine {
+
+namespace {
+
+template <class T>
+void grow(std::vector<T>& vector, std::size_t size) {
+  if (vector.size() < size) vector.resize(size);
+}
+
+}  // namespace
+
+void Workspace::reserve(const Launch& launch, Rank ranks) {
+  std::size_t longest = 0;
+  for (const LaunchLane& lane : launch.lanes) {
+    for (const LaunchStep& step : lane.steps) {
+      longest = std::max({longest, std::size_t{step.source_count}, std::size_t{step.target_count}});
+    }
+  }
+  grow(sources, longest + 1);  // and what is received
+  grow(targets, longest + 1);  // and what is sent
+  grow(factors, longest + 1);
+  grow(pids, longest + 1);
+  grow(piece_sources, longest + 1);
+  grow(piece_targets, longest + 1);
+  const std::size_t lanes = launch.lanes.size();
+  grow(scratch_, lanes * launch.scratch_bytes);
+  grow(scratch_sizes_, lanes * launch.prepared->scratch_chunks);
+  if (launch.elements.is_custom) reserve_bounces(1);
+  if (launch.prepared->header.reach == plan::Reach::load) reserve_bounces(longest + 2);
+  if (launch.prepared->is_one_round) grow(flash_, (static_cast<std::size_t>(ranks) + 1) * kFlashBytes);
+}
+
+std::size_t Workspace::bytes() const {
+  return scratch_.capacity() + bounce_.capacity() + flash_.capacity() +
+         sizeof(std::uint64_t) * (scratch_sizes_.capacity() + sources.capacity() * 6);
+}
+
+}  // namespace tutti::engine
