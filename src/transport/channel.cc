@@ -68,7 +68,7 @@ void Channel::resolve(Rank member, Tag tag) {
   const Peer& peer = peers_[index(member)];
   const Head& head = blocks_[index(member)].head();
   const auto locate = [&](std::uint64_t at, bool reaches) {
-    if (peer.is_same_process || !reaches) return reinterpret_cast<std::byte*>(at);
+    if (!reaches) return reinterpret_cast<std::byte*>(at);
     // A wrong offset must not lead outside the heap; the length is the same on every rank and was checked there.
     return peer.heap + std::min<std::uint64_t>(at, peer.heap_bytes);
   };
