@@ -211,6 +211,12 @@ struct Plan : Header {
   std::size_t step_count() const;
 };
 
+// Whether any step touches a stage. Engines keep a rule for such plans, between tiles and between calls: a rank begins
+// a tile only when every rank of its domain has ended the tile that used the same place in the stages (a stage has room
+// for one or more tiles, used in turn). So a rank may end a call while others still load from its stage.
+bool uses_stage(const Program& program);
+bool uses_stage(const Plan& plan);
+
 // The text form: parse(print(plan)) == plan. A parse error names the line, what stands there and what is expected.
 std::string print(const Plan& plan);
 std::string print(const Slice& slice, Rank self);
@@ -239,7 +245,9 @@ struct Algorithm {
   bool (*fits)(const Shape&);
   std::uint32_t (*blocks)(const Shape&);  // chunks a lane divides the data into
   void (*build)(const class Setting&, Rank me, Program&);
+  Reach reach = Reach::none;  // the least that fits() asks for
   bool only_reaches = false;  // no data goes through pipes, so there are no slots that tiles must fit
+  bool uses_stage = false;    // so its plans do, on every rank or on some; tiles must fit there
 };
 
 std::span<const Algorithm> algorithms();

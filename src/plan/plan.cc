@@ -1,5 +1,6 @@
 #include "tutti/plan.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/assert.h"
@@ -134,6 +135,23 @@ StepWriter& StepWriter::signal(std::span<const Rank> peers) {
   count_up(step().signal_count, peers.size());
   lane_.peers_.insert(lane_.peers_.end(), peers.begin(), peers.end());
   return *this;
+}
+
+bool uses_stage(const Program& program) {
+  const auto is_stage = [](const Slice& slice) { return slice.buffer == Buffer::stage; };
+  for (const Lane& lane : program.lanes) {
+    for (std::size_t i = 0; i < lane.size(); ++i) {
+      const auto sources = lane.sources(lane[i]);
+      const auto targets = lane.targets(lane[i]);
+      if (std::any_of(sources.begin(), sources.end(), is_stage)) return true;
+      if (std::any_of(targets.begin(), targets.end(), is_stage)) return true;
+    }
+  }
+  return false;
+}
+
+bool uses_stage(const Plan& plan) {
+  return std::any_of(plan.programs.begin(), plan.programs.end(), [](const Program& p) { return uses_stage(p); });
 }
 
 std::size_t Plan::step_count() const {

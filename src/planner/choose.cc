@@ -59,7 +59,7 @@ std::uint64_t chunk_bytes_of(const Algorithm& algorithm, const Shape& shape, con
 
 std::vector<std::uint64_t> tile_sizes(const Algorithm& algorithm, const Shape& shape, const Request& request) {
   const std::uint64_t chunk = std::max<std::uint64_t>(request.element_bytes, chunk_bytes_of(algorithm, shape, request));
-  if (algorithm.only_reaches) return {chunk};
+  if (algorithm.only_reaches && !algorithm.uses_stage) return {chunk};
   std::vector<std::uint64_t> sizes;
   for (const std::uint64_t pieces : {1, 4, 16}) {
     const std::uint64_t tile = std::clamp((chunk + pieces - 1) / pieces, kTileBytesMin, kTileBytesMax);
@@ -132,6 +132,17 @@ std::string reason(const Choice& choice, const plan::Timeline& timeline, const p
 
 }  // namespace
 
+namespace {
+
+// Algorithms that load from stages or only load are for processes that cannot do more; with full reach direct does the
+// same with fewer copies.
+bool is_for_less_reach(const Algorithm& algorithm, const Shape& shape) {
+  return shape.reach == plan::Reach::full && algorithm.reach != plan::Reach::full &&
+         algorithm.reach != plan::Reach::none;
+}
+
+}  // namespace
+
 std::vector<Candidate> candidates(const topology::Topology& topology, const Request& request) {
   const Shape base = shape_of(topology, request);
   const auto orders = ring_orders(topology);
@@ -142,7 +153,7 @@ std::vector<Candidate> candidates(const topology::Topology& topology, const Requ
       found.push_back({&algorithm, shape, tile, 0});
   };
   for (const Algorithm& algorithm : plan::algorithms()) {
-    if (algorithm.collective != request.collective) continue;
+    if (algorithm.collective != request.collective || is_for_less_reach(algorithm, base)) continue;
     Shape shape = base;
     for (const std::uint32_t lanes : lane_counts(topology, shape)) {
       shape.lanes = lanes;

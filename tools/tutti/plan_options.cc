@@ -60,10 +60,11 @@ void add_shape_options(CLI::App& command, ShapeOptions& options) {
   command.add_option("--hosts", options.hosts, "Ranks on each host, such as 4,4,2; they add up to --ranks")
       ->type_name("LIST");
   command
-      .add_option("--reach{full}", options.reach,
+      .add_option("--reach", options.reach,
                   "What ranks of one host may do with each other's memory; alone it means full")
       ->type_name("LEVEL")
       ->expected(0, 1)
+      ->default_str("full")
       ->check(one_of(reach_names()));
   command.add_flag("--in-place", options.in_place, "Input and output are the same memory");
 }

@@ -9,7 +9,10 @@
 #include "plan/algorithms/hierarchical.h"
 #include "plan/algorithms/hierarchical_pipes.h"
 #include "plan/algorithms/pairwise.h"
+#include "plan/algorithms/publish.h"
+#include "plan/algorithms/pull.h"
 #include "plan/algorithms/ring.h"
+#include "plan/algorithms/staged.h"
 #include "plan/algorithms/tree.h"
 
 namespace tutti::plan {
@@ -35,8 +38,18 @@ bool is_ring(const Shape& s) { return s.ranks > 1 && s.ranks <= kQuadraticRanksM
 bool is_chain(const Shape& s) { return s.ranks > 1; }
 bool is_small_group(const Shape& s) { return is_group(s) && s.ranks <= kQuadraticRanksMax; }
 bool is_bruck_all_to_all(const Shape& s) { return is_group(s) && s.ranks <= kBruckAllToAllRanksMax && !s.in_place; }
-bool is_within_reach(const Shape& s) { return is_small_group(s) && s.reach == Reach::full && host_count(s) == 1; }
-bool is_within_reach_apart(const Shape& s) { return is_within_reach(s) && !s.in_place; }
+template <Reach least>
+bool is_within(const Shape& s) {
+  return is_small_group(s) && s.reach >= least && host_count(s) == 1;
+}
+template <Reach least>
+bool is_within_apart(const Shape& s) {
+  return is_within<least>(s) && !s.in_place;
+}
+template <Reach least>
+bool is_pair_within(const Shape& s) {
+  return is_within<least>(s) && s.root != s.peer;
+}
 bool is_hierarchy(const Shape& s) {
   const std::uint32_t hosts = is_group(s) ? host_count(s) : 1;
   return hosts > 1 && hosts < static_cast<std::uint32_t>(s.ranks);
@@ -102,8 +115,12 @@ void in_hierarchy(const Setting& setting, Rank me, Program& program) {
 
 using C = Collective;
 constexpr bool kOnlyReaches = true;
+constexpr bool kUsesStage = true;
 constexpr std::string_view kAlone = "one rank: copies its input to its output";
 constexpr std::string_view kDirect = "ranks work in each other's memory and exchange only tokens";
+constexpr std::string_view kPublish = "ranks load what the others put in their stages; one round, for small data";
+constexpr std::string_view kStaged = "sums by block through stages; two rounds, least data";
+constexpr std::string_view kPull = "ranks load from each other's memory and store only to their own";
 constexpr std::string_view kRing = "blocks go around a ring; least data, n - 1 hops a phase";
 constexpr std::string_view kHalving = "partners exchange halves at doubling distances; least data, log n hops";
 constexpr std::string_view kTree = "two complementary binary trees; log n hops, tiles in a pipeline";
@@ -117,8 +134,11 @@ constexpr std::string_view kNeedsOne = "one rank";
 constexpr std::string_view kNeedsTwo = "two ranks or more";
 constexpr std::string_view kNeedsRing = "2 to 1,024 ranks";
 constexpr std::string_view kNeedsBruck = "2 to 256 ranks, not in place";
-constexpr std::string_view kNeedsReach = "2 to 1,024 ranks on one host, with reach full";
-constexpr std::string_view kNeedsReachApart = "2 to 1,024 ranks on one host, with reach full, not in place";
+constexpr std::string_view kNeedsStage = "2 to 1,024 ranks on one host, with reach stage or more";
+constexpr std::string_view kNeedsLoad = "2 to 1,024 ranks on one host, with reach load or more";
+constexpr std::string_view kNeedsLoadApart = "2 to 1,024 ranks on one host, with reach load or more, not in place";
+constexpr std::string_view kNeedsFull = "2 to 1,024 ranks on one host, with reach full";
+constexpr std::string_view kNeedsFullApart = "2 to 1,024 ranks on one host, with reach full, not in place";
 constexpr std::string_view kNeedsHosts = "several hosts, one of them with several ranks";
 constexpr std::string_view kNeedsRingHosts = "2 to 1,024 hosts, one of them with several ranks";
 
@@ -126,8 +146,14 @@ namespace h = hierarchical;
 namespace hp = hierarchical_pipes;
 
 constexpr std::array kAlgorithms = {
-    Algorithm{"direct", C::all_reduce, kDirect, kNeedsReach, is_within_reach, block_per_rank,
-              in_lanes<direct::all_reduce>, kOnlyReaches},
+    Algorithm{"direct", C::all_reduce, kDirect, kNeedsFull, is_within<Reach::full>, block_per_rank,
+              in_lanes<direct::all_reduce>, Reach::full, kOnlyReaches},
+    Algorithm{"publish", C::all_reduce, kPublish, kNeedsStage, is_within<Reach::stage>, one_block,
+              in_lanes<publish::all_reduce>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"staged", C::all_reduce, kStaged, kNeedsStage, is_within<Reach::stage>, block_per_rank,
+              in_lanes<staged::all_reduce>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"pull", C::all_reduce, kPull, kNeedsLoad, is_within<Reach::load>, block_per_rank,
+              in_lanes<pull::all_reduce>, Reach::load, kOnlyReaches},
     Algorithm{"pairwise", C::all_reduce, "every rank gets every input and adds them up; one hop, for small data",
               kNeedsRing, is_small_group, one_block, in_lanes<pairwise::all_reduce>},
     Algorithm{"ring", C::all_reduce, kRing, kNeedsRing, is_ring, block_per_rank, in_lanes<ring::all_reduce>},
@@ -142,8 +168,12 @@ constexpr std::array kAlgorithms = {
               in_hierarchy<h::all_reduce, hp::all_reduce, Outer::tree>},
     Algorithm{"alone", C::all_reduce, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_and_finish>},
 
-    Algorithm{"direct", C::all_gather, kDirect, kNeedsReach, is_within_reach, block_per_rank,
-              in_lanes<direct::all_gather>, kOnlyReaches},
+    Algorithm{"direct", C::all_gather, kDirect, kNeedsFull, is_within<Reach::full>, block_per_rank,
+              in_lanes<direct::all_gather>, Reach::full, kOnlyReaches},
+    Algorithm{"publish", C::all_gather, kPublish, kNeedsStage, is_within<Reach::stage>, block_per_rank,
+              in_lanes<publish::all_gather>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"pull", C::all_gather, kPull, kNeedsLoad, is_within<Reach::load>, block_per_rank,
+              in_lanes<pull::all_gather>, Reach::load, kOnlyReaches},
     Algorithm{"ring", C::all_gather, kRing, kNeedsRing, is_ring, block_per_rank, in_lanes<ring::all_gather>},
     Algorithm{"halving", C::all_gather, kHalving, kNeedsTwo, is_group, block_per_rank, in_lanes<halving::all_gather>},
     Algorithm{"bruck", C::all_gather, kBruck, kNeedsTwo, is_group, block_per_rank, in_lanes<bruck::all_gather>},
@@ -153,8 +183,12 @@ constexpr std::array kAlgorithms = {
               in_hierarchy<h::all_gather, hp::all_gather>},
     Algorithm{"alone", C::all_gather, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
 
-    Algorithm{"direct", C::reduce_scatter, kDirect, kNeedsReach, is_within_reach, block_per_rank,
-              in_lanes<direct::reduce_scatter>, kOnlyReaches},
+    Algorithm{"direct", C::reduce_scatter, kDirect, kNeedsFull, is_within<Reach::full>, block_per_rank,
+              in_lanes<direct::reduce_scatter>, Reach::full, kOnlyReaches},
+    Algorithm{"publish", C::reduce_scatter, kPublish, kNeedsStage, is_within<Reach::stage>, block_per_rank,
+              in_lanes<publish::reduce_scatter>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"pull", C::reduce_scatter, kPull, kNeedsLoad, is_within<Reach::load>, block_per_rank,
+              in_lanes<direct::reduce_scatter>, Reach::load, kOnlyReaches},
     Algorithm{"ring", C::reduce_scatter, kRing, kNeedsRing, is_ring, block_per_rank, in_lanes<ring::reduce_scatter>},
     Algorithm{"halving", C::reduce_scatter, kHalving, kNeedsTwo, is_group, block_per_rank,
               in_lanes<halving::reduce_scatter>},
@@ -164,8 +198,12 @@ constexpr std::array kAlgorithms = {
               in_hierarchy<h::reduce_scatter, hp::reduce_scatter>},
     Algorithm{"alone", C::reduce_scatter, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_and_finish>},
 
-    Algorithm{"direct", C::broadcast, kDirect, kNeedsReach, is_within_reach, one_block, in_lanes<direct::broadcast>,
-              kOnlyReaches},
+    Algorithm{"direct", C::broadcast, kDirect, kNeedsFull, is_within<Reach::full>, one_block,
+              in_lanes<direct::broadcast>, Reach::full, kOnlyReaches},
+    Algorithm{"publish", C::broadcast, kPublish, kNeedsStage, is_within<Reach::stage>, one_block,
+              in_lanes<publish::broadcast>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"pull", C::broadcast, kPull, kNeedsLoad, is_within<Reach::load>, one_block, in_lanes<direct::broadcast>,
+              Reach::load, kOnlyReaches},
     Algorithm{"chain", C::broadcast, kChain, kNeedsTwo, is_chain, one_block, in_lanes<chain::broadcast>},
     Algorithm{"tree", C::broadcast, kTree, kNeedsTwo, is_group, one_block, in_lanes<tree::broadcast>},
     Algorithm{"hierarchical_chain", C::broadcast, kHierarchical, kNeedsHosts, is_hierarchy, block_per_rail_with_reach,
@@ -174,8 +212,14 @@ constexpr std::array kAlgorithms = {
               in_hierarchy<h::broadcast, hp::broadcast, Outer::tree>},
     Algorithm{"alone", C::broadcast, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
 
-    Algorithm{"direct", C::reduce, kDirect, kNeedsReach, is_within_reach, block_per_rank, in_lanes<direct::reduce>,
-              kOnlyReaches},
+    Algorithm{"direct", C::reduce, kDirect, kNeedsFull, is_within<Reach::full>, block_per_rank,
+              in_lanes<direct::reduce>, Reach::full, kOnlyReaches},
+    Algorithm{"publish", C::reduce, kPublish, kNeedsStage, is_within<Reach::stage>, one_block,
+              in_lanes<publish::reduce>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"staged", C::reduce, kStaged, kNeedsStage, is_within<Reach::stage>, block_per_rank,
+              in_lanes<staged::reduce>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"pull", C::reduce, kPull, kNeedsLoad, is_within<Reach::load>, block_per_rank, in_lanes<pull::reduce>,
+              Reach::load, kOnlyReaches, kUsesStage},
     Algorithm{"chain", C::reduce, kChain, kNeedsTwo, is_chain, one_block, in_lanes<chain::reduce>},
     Algorithm{"tree", C::reduce, kTree, kNeedsTwo, is_group, one_block, in_lanes<tree::reduce>},
     Algorithm{"hierarchical_chain", C::reduce, kHierarchical, kNeedsHosts, is_hierarchy, block_per_rail_with_reach,
@@ -184,18 +228,30 @@ constexpr std::array kAlgorithms = {
               in_hierarchy<h::reduce, hp::reduce, Outer::tree>},
     Algorithm{"alone", C::reduce, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_and_finish>},
 
-    Algorithm{"direct", C::gather, kDirect, kNeedsReach, is_within_reach, block_per_rank, in_lanes<direct::gather>,
-              kOnlyReaches},
+    Algorithm{"direct", C::gather, kDirect, kNeedsFull, is_within<Reach::full>, block_per_rank,
+              in_lanes<direct::gather>, Reach::full, kOnlyReaches},
+    Algorithm{"publish", C::gather, kPublish, kNeedsStage, is_within<Reach::stage>, block_per_rank,
+              in_lanes<publish::gather>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"pull", C::gather, kPull, kNeedsLoad, is_within<Reach::load>, block_per_rank, in_lanes<pull::gather>,
+              Reach::load, kOnlyReaches},
     Algorithm{"pairwise", C::gather, kPairwise, kNeedsTwo, is_group, block_per_rank, in_lanes<pairwise::gather>},
     Algorithm{"alone", C::gather, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
 
-    Algorithm{"direct", C::scatter, kDirect, kNeedsReach, is_within_reach, block_per_rank, in_lanes<direct::scatter>,
-              kOnlyReaches},
+    Algorithm{"direct", C::scatter, kDirect, kNeedsFull, is_within<Reach::full>, block_per_rank,
+              in_lanes<direct::scatter>, Reach::full, kOnlyReaches},
+    Algorithm{"publish", C::scatter, kPublish, kNeedsStage, is_within<Reach::stage>, block_per_rank,
+              in_lanes<publish::scatter>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"pull", C::scatter, kPull, kNeedsLoad, is_within<Reach::load>, block_per_rank, in_lanes<direct::scatter>,
+              Reach::load, kOnlyReaches},
     Algorithm{"pairwise", C::scatter, kPairwise, kNeedsTwo, is_group, block_per_rank, in_lanes<pairwise::scatter>},
     Algorithm{"alone", C::scatter, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
 
-    Algorithm{"direct", C::all_to_all, kDirect, kNeedsReachApart, is_within_reach_apart, block_per_rank,
-              in_lanes<direct::all_to_all>, kOnlyReaches},
+    Algorithm{"direct", C::all_to_all, kDirect, kNeedsFullApart, is_within_apart<Reach::full>, block_per_rank,
+              in_lanes<direct::all_to_all>, Reach::full, kOnlyReaches},
+    Algorithm{"publish", C::all_to_all, kPublish, kNeedsStage, is_within<Reach::stage>, block_per_rank,
+              in_lanes<publish::all_to_all>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"pull", C::all_to_all, kPull, kNeedsLoadApart, is_within_apart<Reach::load>, block_per_rank,
+              in_lanes<pull::all_to_all>, Reach::load, kOnlyReaches},
     Algorithm{"pairwise", C::all_to_all, kPairwise, kNeedsRing, is_small_group, block_per_rank,
               in_lanes<pairwise::all_to_all>},
     Algorithm{"bruck", C::all_to_all, kBruck, kNeedsBruck, is_bruck_all_to_all, block_per_rank,
@@ -210,9 +266,12 @@ constexpr std::array kAlgorithms = {
     Algorithm{"alone", C::barrier, "one rank has nobody to wait for", kNeedsOne, is_alone, no_blocks,
               in_one_lane<nothing>},
 
-    Algorithm{"direct", C::send_receive, kDirect, kNeedsReach,
-              [](const Shape& s) { return is_within_reach(s) && s.root != s.peer; }, one_block,
-              between_two<direct::send_receive>, kOnlyReaches},
+    Algorithm{"direct", C::send_receive, kDirect, kNeedsFull, is_pair_within<Reach::full>, one_block,
+              between_two<direct::send_receive>, Reach::full, kOnlyReaches},
+    Algorithm{"publish", C::send_receive, kPublish, kNeedsStage, is_pair_within<Reach::stage>, one_block,
+              between_two<publish::send_receive>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"pull", C::send_receive, kPull, kNeedsLoad, is_pair_within<Reach::load>, one_block,
+              between_two<direct::send_receive>, Reach::load, kOnlyReaches},
     Algorithm{"pairwise", C::send_receive, kPairwise, kNeedsNothing, [](const Shape& s) { return s.orders.empty(); },
               one_block, between_two<pairwise::send_receive>},
 };

@@ -76,11 +76,12 @@ class Checker {
     std::vector<std::uint32_t> toucher;
     for (Rank rank = 0; rank < plan_.ranks; ++rank) {
       const Program& program = plan_.programs[static_cast<std::size_t>(rank)];
-      toucher.assign(std::size_t{2} * plan_.chunks, kNobody);
+      toucher.assign(std::size_t{3} * plan_.chunks, kNobody);
       for (std::uint32_t lane = 0; lane < program.lanes.size(); ++lane) {
         const bool shares = touches(program.lanes[lane], [&](const Slice& slice, std::uint32_t chunk) {
           if (slice.owner != rank) return true;
-          std::uint32_t& first = toucher[chunk + (slice.buffer == Buffer::out && !in_place ? plan_.chunks : 0)];
+          const std::size_t area = slice.buffer == Buffer::stage ? 2 : slice.buffer == Buffer::out && !in_place ? 1 : 0;
+          std::uint32_t& first = toucher[chunk + area * plan_.chunks];
           const bool is_shared = first != kNobody && first != lane;
           first = lane;
           return is_shared;
@@ -91,7 +92,7 @@ class Checker {
     return false;
   }
 
-  // Whether `found` says so of any chunk of in or out that the lane touches.
+  // Whether `found` says so of any chunk of in, out or stage that the lane touches.
   template <class Found>
   static bool touches(const Lane& lane, Found found) {
     for (std::size_t i = 0; i < lane.size(); ++i) {
@@ -200,20 +201,20 @@ class Checker {
   bool admit(const Slice& slice, bool is_target) {
     if (slice.owner != visit_->rank && slice.count > 0) {
       ++proof_.reaches;
-      if (!has_entered(slice.owner)) {
+      // A stage outlives the call, and what is loaded from it was stored there in this tile: the race rule says when.
+      if (slice.buffer != Buffer::stage && !has_entered(slice.owner)) {
         return fail(FaultKind::lifetime, fmt::format("reaches {} but no token says that rank {} has entered the call",
                                                      print(slice, visit_->rank), slice.owner));
       }
-      note_reach(slice.owner);
+      if (slice.buffer != Buffer::stage) note_reach(slice.owner);
     }
     if (has_value_ && slice.count != value_.size()) {
       return fail(FaultKind::wrong_value, fmt::format("{} has {} chunks but the value has {}",
                                                       print(slice, visit_->rank), slice.count, value_.size()));
     }
     for (std::uint32_t i = 0; i < slice.count; ++i) {
-      const bool exists = slice.buffer == Buffer::scratch ? slice.at(i) < plan_.chunks
-                                                          : has_chunk(plan_, slice.owner, slice.buffer, slice.at(i));
-      if (!exists) {
+      const bool is_callers = slice.buffer == Buffer::in || slice.buffer == Buffer::out;
+      if (is_callers && !has_chunk(plan_, slice.owner, slice.buffer, slice.at(i))) {
         return fail(FaultKind::out_of_bounds,
                     fmt::format("{} {}[{}] of rank {}, which does not exist in {}", is_target ? "stores to" : "loads",
                                 name_of(slice.buffer), slice.at(i), slice.owner, name_of(plan_.collective)));
@@ -273,8 +274,9 @@ class Checker {
         memory_.scratch(visit_->global_lane, target.at(i)) = value_[i];
         continue;
       }
-      // Chunks differ in size, so even for a moment a place holds no other chunk than its own.
-      if (promise_of(plan_, target.owner, target.at(i)).source_chunk != sums_.chunk_of(value_[i])) {
+      // Chunks differ in size, so even for a moment an output holds no other chunk than its own.
+      if (target.buffer == Buffer::out &&
+          promise_of(plan_, target.owner, target.at(i)).source_chunk != sums_.chunk_of(value_[i])) {
         return fail(FaultKind::wrong_value,
                     fmt::format("stores {} in out[{}] of rank {}", sums_.text(value_[i]), target.at(i), target.owner));
       }

@@ -12,9 +12,13 @@ bool is_before(const Access& earlier, const Access& now, const Clocks& clocks) {
 
 }  // namespace
 
-Memory::Memory(const Header& plan, bool in_place, std::size_t lanes, Sums& sums)
-    : in_place_(in_place), halves_(in_place ? 1 : 2), chunks_(plan.chunks), scratch_(lanes) {
-  cells_.resize(static_cast<std::size_t>(plan.ranks) * halves_ * chunks_);
+Memory::Memory(const Plan& plan, bool in_place, std::size_t lanes, Sums& sums)
+    : out_area_(in_place ? 0 : 1),
+      stage_area_(out_area_ + 1),
+      area_count_(stage_area_ + (uses_stage(plan) ? 1 : 0)),
+      chunks_(plan.chunks),
+      scratch_(lanes) {
+  cells_.resize(static_cast<std::size_t>(plan.ranks) * area_count_ * chunks_);
   for (Rank rank = 0; rank < plan.ranks; ++rank) {
     for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) {
       if (has_chunk(plan, rank, Buffer::in, chunk))

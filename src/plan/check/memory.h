@@ -19,7 +19,7 @@ struct Access {
 
 class Memory {
  public:
-  Memory(const Header& plan, bool in_place, std::size_t lanes, Sums& sums);
+  Memory(const Plan& plan, bool in_place, std::size_t lanes, Sums& sums);
 
   struct Cell {
     SumId value = kNothing;
@@ -27,9 +27,10 @@ class Memory {
     std::optional<Access> write;
     std::vector<Access> reads;  // since the write, the last one of each lane
   };
+  // Of in, out or stage. In place in and out are one.
   Cell& cell(Rank owner, Buffer buffer, std::uint32_t chunk) {
-    const std::size_t half = buffer == Buffer::out && !in_place_ ? 1 : 0;
-    return cells_[(static_cast<std::size_t>(owner) * halves_ + half) * chunks_ + chunk];
+    const std::size_t area = buffer == Buffer::stage ? stage_area_ : buffer == Buffer::out ? out_area_ : 0;
+    return cells_[(static_cast<std::size_t>(owner) * area_count_ + area) * chunks_ + chunk];
   }
   // Scratch is private to its lane: only the value matters.
   SumId& scratch(std::uint32_t global_lane, std::uint32_t chunk);
@@ -39,8 +40,9 @@ class Memory {
   static std::optional<Access> write(Cell& cell, Access now, const Clocks* clocks);
 
  private:
-  bool in_place_;
-  std::size_t halves_;
+  std::size_t out_area_;
+  std::size_t stage_area_;
+  std::size_t area_count_;
   std::size_t chunks_;
   std::vector<Cell> cells_;
   std::vector<std::vector<SumId>> scratch_;

@@ -39,8 +39,11 @@ std::vector<Shape> settings_of(const Algorithm& algorithm, const Shape& base) {
   std::vector<Shape> shapes;
   Shape shape = base;
   if (algorithm.fits(shape)) shapes.push_back(shape);
-  shape.reach = Reach::full;
-  if (shapes.empty() && algorithm.fits(shape)) shapes.push_back(shape);
+  // The least reach that fits is the strictest, and more of it changes no flat algorithm.
+  for (const Reach reach : {Reach::stage, Reach::load, Reach::full}) {
+    shape.reach = reach;
+    if (shapes.empty() && algorithm.fits(shape)) shapes.push_back(shape);
+  }
   if (shapes.empty()) {
     for (const auto& hosts : host_layouts(base.ranks)) {
       shape.host_of = hosts;
