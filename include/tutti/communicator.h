@@ -18,6 +18,10 @@
 
 namespace tutti {
 
+namespace comm {
+class Bundle;
+}
+
 // A call that was submitted. Copies refer to the same call.
 class Work {
  public:
@@ -174,6 +178,7 @@ class Group {
     Communicator* communicator;
     Call call;
   };
+  Result<comm::Bundle> begin();
   std::vector<Entry> entries_;
 };
 

@@ -77,7 +77,6 @@ struct alignas(kLine) Bell {
   Counter rings;  // futex
   Counter ended;  // 0: alive, 1: a reason is being written, 2: it is there
   Counter ended_code;
-  Counter has_left;  // the rank has destroyed its side
 };
 
 struct alignas(kLine) FlashLine {
@@ -109,7 +108,8 @@ struct BlockShape {
   std::size_t history_at() const { return bell_at() + sizeof(Bell); }
   std::size_t first_taken_at() const { return history_at() + kHistory * sizeof(Record); }
   std::size_t lanes_at() const { return first_taken_at() + counters_bytes(); }
-  std::size_t reason_at() const { return lanes_at() + (kLanesMax - 1) * 2 * counters_bytes(); }
+  std::size_t left_at() const { return lanes_at() + (kLanesMax - 1) * 2 * counters_bytes(); }
+  std::size_t reason_at() const { return left_at() + counters_bytes(); }
   std::size_t flash_at() const { return reason_at() + kReasonBytes; }
   std::size_t outbox_at() const { return flash_at() + (has_flash ? kFlashDepth * kFlashLines * sizeof(FlashLine) : 0); }
   std::size_t bytes() const { return outbox_at() + round_up(outbox_bytes); }
@@ -139,6 +139,10 @@ class Block {
   }
   Counter& taken(const BlockShape& shape, std::uint32_t lane, Rank from) const {
     return reinterpret_cast<Counter*>(memory_ + shape.taken_at(lane))[from];
+  }
+  // Set by another rank when it has destroyed its side: nothing of it comes any more, and it reads nothing here.
+  Counter& left(const BlockShape& shape, Rank other) const {
+    return reinterpret_cast<Counter*>(memory_ + shape.left_at())[other];
   }
   Record& record(const BlockShape& shape, std::uint32_t call) const {
     return reinterpret_cast<Record*>(memory_ + shape.history_at())[call % kHistory];

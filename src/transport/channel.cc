@@ -1,13 +1,12 @@
 #include "transport/channel.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "os/futex.h"
 
 namespace tutti::transport {
 
-Channel::Channel(const BlockShape& shape, std::vector<Peer> peers, std::vector<Block> blocks, Rank self)
+Channel::Channel(const BlockShape& shape, std::vector<Member> peers, std::vector<Block> blocks, Rank self)
     : shape_(shape), peers_(std::move(peers)), blocks_(std::move(blocks)), self_(self) {
   const std::size_t n = peers_.size();
   lanes_.resize(kLanesMax);
@@ -65,12 +64,12 @@ std::optional<Tag> Channel::meet(Rank member) {
 }
 
 void Channel::resolve(Rank member, Tag tag) {
-  const Peer& peer = peers_[index(member)];
+  const Member& peer = peers_[index(member)];
   const Head& head = blocks_[index(member)].head();
   const auto locate = [&](std::uint64_t at, bool reaches) {
-    if (!reaches) return reinterpret_cast<std::byte*>(at);
-    // A wrong offset must not lead outside the heap; the length is the same on every rank and was checked there.
-    return peer.heap + std::min<std::uint64_t>(at, peer.heap_bytes);
+    // Numbers, not pointers: a plan's buffer may begin before the caller's (a rank's block of an all_gather).
+    const std::uint64_t base = reaches ? reinterpret_cast<std::uintptr_t>(peer.heap) : 0;
+    return reinterpret_cast<std::byte*>(base + at);
   };
   const bool reaches_in = (tag.facts() & Tag::kReachesIn) != 0;
   const bool reaches_out = (tag.facts() & Tag::kReachesOut) != 0;

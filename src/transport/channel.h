@@ -13,7 +13,7 @@
 namespace tutti::transport {
 
 // A member, as this process sees it.
-struct Peer {
+struct Member {
   Rank rank = 0;  // in the communicator, for messages
   int pid = 0;
   std::string host;
@@ -38,12 +38,12 @@ struct Entry {
 
 class Channel {
  public:
-  Channel(const BlockShape& shape, std::vector<Peer> peers, std::vector<Block> blocks, Rank self);
+  Channel(const BlockShape& shape, std::vector<Member> peers, std::vector<Block> blocks, Rank self);
 
   Rank self() const { return self_; }
   Rank size() const { return static_cast<Rank>(peers_.size()); }
   const BlockShape& shape() const { return shape_; }
-  const Peer& peer(Rank member) const { return peers_[index(member)]; }
+  const Member& peer(Rank member) const { return peers_[index(member)]; }
   const Block& mine() const { return blocks_[index(self_)]; }
   const Block& block(Rank member) const { return blocks_[index(member)]; }
 
@@ -138,7 +138,7 @@ class Channel {
   void resolve(Rank member, Tag tag);
 
   BlockShape shape_;
-  std::vector<Peer> peers_;
+  std::vector<Member> peers_;
   std::vector<Block> blocks_;
   Rank self_;
   std::uint32_t call_ = 0;

@@ -111,6 +111,7 @@ class LaneBuilder {
     if (slice.buffer == Buffer::in || slice.buffer == Buffer::out) {
       piece.offset = extent_of(slice, chunk).offset * element_bytes_;
     }
+    if (slice.buffer == Buffer::stage) piece.offset = stage_index(prepared_, slice.owner, slice.at(chunk));
     piece.is_scaled = is_source && scales_inputs_ && slice.buffer == Buffer::in;
     return piece;
   }

@@ -73,9 +73,12 @@ PreparedLane prepare_lane(const Plan& plan, Rank self, std::uint32_t index) {
 // What a lane of any rank needs of the shared places.
 void measure_lane(const Lane& lane, Rank rank, Rank self, Prepared& prepared) {
   const auto measure = [&](const Slice& slice, bool is_load) {
-    const std::uint32_t end = slice.at(slice.count - 1) + 1;
     if (slice.count == 0) return;
-    if (slice.buffer == Buffer::stage) prepared.stage_chunks = std::max(prepared.stage_chunks, end);
+    const std::uint32_t end = slice.at(slice.count - 1) + 1;
+    if (slice.buffer == Buffer::stage && !is_load) {
+      auto& staged = prepared.staged[static_cast<std::size_t>(rank)];
+      for (std::uint32_t i = 0; i < slice.count; ++i) staged.push_back(slice.at(i));
+    }
     if (slice.buffer == Buffer::scratch && rank == self) {
       prepared.scratch_chunks = std::max(prepared.scratch_chunks, end);
     }
@@ -115,6 +118,11 @@ bool is_one_round(const Program& program, const std::vector<PreparedLane>& lanes
 
 }  // namespace
 
+std::uint32_t stage_index(const Prepared& prepared, Rank owner, std::uint32_t chunk) {
+  const auto& staged = prepared.staged[static_cast<std::size_t>(owner)];
+  return static_cast<std::uint32_t>(std::lower_bound(staged.begin(), staged.end(), chunk) - staged.begin());
+}
+
 Result<std::shared_ptr<const Prepared>> prepare(const Algorithm& algorithm, const Shape& shape, Rank self) {
   TUTTI_ASSIGN(const Plan plan, build(algorithm, shape));
   auto prepared = std::make_shared<Prepared>();
@@ -122,10 +130,16 @@ Result<std::shared_ptr<const Prepared>> prepare(const Algorithm& algorithm, cons
   prepared->program = plan.programs[static_cast<std::size_t>(self)];
   prepared->only_reaches = algorithm.only_reaches;
   prepared->reached.assign(static_cast<std::size_t>(plan.ranks), 0);
+  prepared->staged.resize(static_cast<std::size_t>(plan.ranks));
   for (Rank rank = 0; rank < plan.ranks; ++rank) {
     for (const Lane& lane : plan.programs[static_cast<std::size_t>(rank)].lanes) {
       measure_lane(lane, rank, self, *prepared);
     }
+  }
+  for (auto& staged : prepared->staged) {
+    std::sort(staged.begin(), staged.end());
+    staged.erase(std::unique(staged.begin(), staged.end()), staged.end());
+    prepared->stage_chunks = std::max(prepared->stage_chunks, static_cast<std::uint32_t>(staged.size()));
   }
   for (std::uint32_t lane = 0; lane < prepared->program.lanes.size(); ++lane) {
     prepared->lanes.push_back(prepare_lane(plan, self, lane));

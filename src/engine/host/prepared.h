@@ -51,6 +51,9 @@ struct Prepared {
   bool is_one_round = false;
 };
 
+// The place of a stage chunk among those of its owner.
+std::uint32_t stage_index(const Prepared& prepared, Rank owner, std::uint32_t chunk);
+
 Result<std::shared_ptr<const Prepared>> prepare(const plan::Algorithm& algorithm, const plan::Shape& shape, Rank self);
 
 }  // namespace tutti::engine

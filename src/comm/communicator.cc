@@ -1,0 +1,128 @@
+#include "tutti/communicator.h"
+
+#include <fmt/format.h>
+
+#include "comm/bundle.h"
+#include "comm/side.h"
+#include "comm/start.h"
+#include "comm/stream.h"
+
+namespace tutti {
+
+// shared: by the communicator and by calls of it that streams still have to run.
+struct Communicator::State {
+  std::shared_ptr<comm::Side> side;
+};
+
+Communicator::Communicator(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Communicator::Communicator(Communicator&&) noexcept = default;
+Communicator& Communicator::operator=(Communicator&&) noexcept = default;
+Communicator::~Communicator() = default;
+
+Result<Communicator> Communicator::create(const CommunicatorOptions& options) {
+  TUTTI_ASSIGN(auto side, comm::start(options));
+  return Communicator(std::make_unique<State>(State{std::move(side)}));
+}
+
+Result<std::vector<Communicator>> Communicator::create_local(Rank size, const CommunicatorOptions& options) {
+  TUTTI_ASSIGN(auto sides, comm::start_local(size, options));
+  std::vector<Communicator> communicators;
+  for (auto& side : sides) communicators.push_back(Communicator(std::make_unique<State>(State{std::move(side)})));
+  return communicators;
+}
+
+Rank Communicator::rank() const { return state_->side->rank(); }
+Rank Communicator::size() const { return state_->side->size(); }
+
+Status Communicator::run(const Call& call) {
+  comm::Side& side = *state_->side;
+  if (side.has_ended()) return side.why_ended();
+  TUTTI_TRY(side.validate(call));
+  comm::Track& track = side.track_of(call);
+  comm::Operation operation(track, side.local(call));
+  return side.complete(operation);
+}
+
+Status Communicator::run_checked(const Call& call, std::uint64_t in_elements, std::uint64_t out_elements) {
+  TUTTI_ASSIGN(const auto sizes, comm::buffer_sizes(call, rank(), size()));
+  if (in_elements < sizes.in_elements || out_elements < sizes.out_elements) [[unlikely]] {
+    const bool is_in = in_elements < sizes.in_elements;
+    return invalid_argument(fmt::format(
+        "{} on rank {} of {} needs {} elements of {}put, and the span has {}", comm::describe(call), rank(), size(),
+        is_in ? sizes.in_elements : sizes.out_elements, is_in ? "in" : "out", is_in ? in_elements : out_elements));
+  }
+  return run(call);
+}
+
+Work Communicator::submit(const Call& call, Stream& stream) {
+  Group group;
+  group.add(*this, call);
+  return group.submit(stream);
+}
+
+Result<std::optional<Communicator>> Communicator::split(int color, int key) {
+  if (color < 0 && color != kNoColor) {
+    return invalid_argument(fmt::format("a colour is 0 or more, or kNoColor, not {}", color));
+  }
+  TUTTI_ASSIGN(auto side, comm::start_split(*state_->side, color, key));
+  if (side == nullptr) return std::optional<Communicator>();
+  return std::optional(Communicator(std::make_unique<State>(State{std::move(side)})));
+}
+
+void Communicator::abort(const Status& why) noexcept {
+  const bool has_reason = !why.is_ok();
+  state_->side->end(has_reason ? why.code() : Code::aborted, has_reason ? why.text() : "the program aborted it");
+}
+
+Status Communicator::health() const { return state_->side->why_ended(); }
+MemoryUse Communicator::memory() const { return state_->side->memory(); }
+std::string Communicator::last_plan() const { return state_->side->last_plan(); }
+
+Result<std::string> Communicator::explain(const Call& call) const {
+  Call complete = call;
+  const comm::Side& side = *state_->side;
+  // Buffers do not matter to the explanation.
+  static const std::byte nowhere{};
+  complete.in = &nowhere;
+  complete.out = const_cast<std::byte*>(&nowhere);
+  TUTTI_TRY(side.validate(complete));
+  return side.explain(call);
+}
+
+void Group::add(Communicator& communicator, const Call& call) { entries_.push_back({&communicator, call}); }
+
+// Valid calls take their places in the order of calls of their communicators; if one is not valid, none does.
+Result<comm::Bundle> Group::begin() {
+  const auto entries = std::exchange(entries_, {});
+  for (const Entry& entry : entries) {
+    const comm::Side& side = *entry.communicator->state_->side;
+    if (side.has_ended()) return side.why_ended();
+    TUTTI_TRY(side.validate(entry.call));
+  }
+  comm::Bundle bundle;
+  for (const Entry& entry : entries) {
+    const auto& side = entry.communicator->state_->side;
+    bundle.add(side, entry.call);
+  }
+  return bundle;
+}
+
+Status Group::run() {
+  TUTTI_ASSIGN(const comm::Bundle bundle, begin());
+  return bundle.complete();
+}
+
+Work Group::submit(Stream& stream) {
+  auto work = std::make_shared<Work::State>();
+  auto bundle = begin();
+  if (!bundle) {
+    work->finish(bundle.status());
+    return Work(std::move(work));
+  }
+  // shared: std::function copies what it holds.
+  const auto shared = std::make_shared<comm::Bundle>(std::move(*bundle));
+  stream.state_->add([work, shared] { work->finish(shared->complete()); });
+  return Work(std::move(work));
+}
+
+}  // namespace tutti

@@ -1,0 +1,224 @@
+#include "comm/decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/host/flash.h"
+#include "engine/host/prepared.h"
+#include "transport/block.h"
+
+namespace tutti::comm {
+
+namespace {
+
+using plan::Collective;
+using plan::Reach;
+
+Result<std::vector<plan::ChunkMap>> maps_of(const plan::Header& header, const Call& call) {
+  if (call.counts.empty()) return plan::even_maps(header, call.count);
+  return plan::variable_maps(header, {call.counts.begin(), call.counts.end()});
+}
+
+engine::Elements elements_of(const Call& call) {
+  const CustomOperation* custom = plan::reduces(call.collective) ? call.reduction.custom : nullptr;
+  if (custom != nullptr) {
+    return {.bytes = static_cast<std::uint32_t>(custom->element_bytes), .is_custom = true};
+  }
+  return {.type = call.type,
+          .op = plan::reduces(call.collective) ? call.reduction.op : Op::sum,
+          .bytes = static_cast<std::uint32_t>(size_of(call.type))};
+}
+
+planner::Request request_of(const Call& call, bool in_place) {
+  planner::Request request{.collective = call.collective,
+                           .elements = call.count,
+                           .element_bytes = elements_of(call).bytes,
+                           .root = call.root,
+                           .peer = call.peer,
+                           .in_place = in_place};
+  if (!call.counts.empty()) {  // as if all were alike
+    std::uint64_t total = 0;
+    for (const std::uint64_t count : call.counts) total += count;
+    request.elements = total / call.counts.size();
+  }
+  return request;
+}
+
+// What everybody has, whatever the buffers are.
+Reach least_reach(const DecisionContext& context) {
+  if (context.is_one_process) return Reach::full;
+  return context.machine.can_pull ? Reach::load : Reach::stage;
+}
+
+// The candidates that go by the name that was asked for, or all.
+Result<std::vector<planner::Candidate>> candidates_of(const DecisionContext& context, const planner::Request& request,
+                                                      Reach reach) {
+  auto ranked = planner::rank_local(context.machine, request, reach);
+  if (!context.algorithm.empty() && context.machine.ranks > 1) {
+    std::erase_if(ranked, [&](const auto& candidate) { return candidate.algorithm->name != context.algorithm; });
+  }
+  if (ranked.empty()) {
+    return Status(Code::unsupported,
+                  fmt::format("{} cannot run {} over {} ranks here; leave the algorithm to the planner",
+                              context.algorithm.empty() ? "no algorithm" : context.algorithm,
+                              plan::name_of(request.collective), context.machine.ranks));
+  }
+  return ranked;
+}
+
+Result<std::shared_ptr<const engine::Launch>> launch_of(const DecisionContext& context, const Call& call,
+                                                        const planner::Candidate& candidate) {
+  TUTTI_ASSIGN(auto prepared, engine::prepare(*candidate.algorithm, candidate.shape, context.self));
+  TUTTI_ASSIGN(const auto maps, maps_of(prepared->header, call));
+  TUTTI_ASSIGN(auto launch,
+               engine::create_launch(std::move(prepared), maps, elements_of(call), context.launch, context.self));
+  return std::make_shared<const engine::Launch>(std::move(launch));
+}
+
+// The caller gives its own block where the plan's buffer has everybody's.
+void set_shifts(Decision& decision, const Call& call, Rank rank, std::uint64_t element_bytes) {
+  std::uint64_t before = call.count * static_cast<std::uint64_t>(rank);
+  if (!call.counts.empty() && call.collective != Collective::all_to_all) {
+    before = 0;
+    for (Rank i = 0; i < rank; ++i) before += call.counts[static_cast<std::size_t>(i)];
+  }
+  const bool in_is_block = call.collective == Collective::all_gather || call.collective == Collective::gather;
+  const bool out_is_block = call.collective == Collective::reduce_scatter || call.collective == Collective::scatter;
+  if (in_is_block) decision.in_shift = before * element_bytes;
+  if (out_is_block) decision.out_shift = before * element_bytes;
+}
+
+}  // namespace
+
+Result<BufferSizes> buffer_sizes(const Call& call, Rank rank, Rank size) {
+  const auto n = static_cast<std::uint64_t>(size);
+  const auto me = static_cast<std::uint64_t>(rank);
+  if (call.collective == Collective::barrier) return BufferSizes{};
+  const bool pairs = call.collective == Collective::all_to_all;
+  std::uint64_t all = 0;
+  std::uint64_t own_in = call.count;
+  std::uint64_t own_out = call.count;
+  if (call.counts.empty()) {
+    if (call.count > std::numeric_limits<std::uint64_t>::max() / 16 / n) {
+      return invalid_argument(fmt::format("a count of {} is more than any memory holds", call.count));
+    }
+    all = call.count * n;
+    own_in = own_out = pairs ? all : call.count;
+  } else {
+    const std::size_t wanted = pairs ? n * n : n;
+    if (!plan::has_variable_form(call.collective) || call.counts.size() != wanted) {
+      return invalid_argument(fmt::format("{} over {} ranks takes {} counts, not {}", plan::name_of(call.collective),
+                                          size, plan::has_variable_form(call.collective) ? wanted : 0,
+                                          call.counts.size()));
+    }
+    own_in = own_out = pairs ? 0 : call.counts[me];
+    for (std::size_t i = 0; i < wanted; ++i) {
+      if (call.counts[i] > std::numeric_limits<std::uint64_t>::max() / 16 - all) {
+        return invalid_argument("the counts add up to more than any memory holds");
+      }
+      all += call.counts[i];
+      if (pairs && i / n == me) own_in += call.counts[i];
+      if (pairs && i % n == me) own_out += call.counts[i];
+    }
+  }
+  const bool is_root = rank == call.root;
+  switch (call.collective) {
+    case Collective::all_reduce:
+    case Collective::all_to_all: return BufferSizes{own_in, own_out};
+    case Collective::all_gather: return BufferSizes{own_in, all};
+    case Collective::reduce_scatter: return BufferSizes{all, own_out};
+    case Collective::broadcast: return BufferSizes{is_root ? own_in : 0, own_out};
+    case Collective::reduce: return BufferSizes{own_in, is_root ? own_out : 0};
+    case Collective::gather: return BufferSizes{own_in, is_root ? all : 0};
+    case Collective::scatter: return BufferSizes{is_root ? all : 0, own_out};
+    case Collective::send_receive: return BufferSizes{is_root ? own_in : 0, rank == call.peer ? own_out : 0};
+    case Collective::barrier: break;
+  }
+  return BufferSizes{};
+}
+
+Result<Decision> decide(const DecisionContext& context, const Call& call) {
+  Decision decision;
+  decision.key = key_of(call);
+  decision.fingerprint = decision.key.fingerprint();
+  // Whether a rank works in place is its own affair, so what always runs must run in place.
+  TUTTI_ASSIGN(const auto always, candidates_of(context, request_of(call, true), least_reach(context)));
+  TUTTI_ASSIGN(decision.fallback, launch_of(context, call, always[0]));
+  const auto apart = candidates_of(context, request_of(call, false), Reach::full);
+  if (apart && apart->front().algorithm != always[0].algorithm && apart->front().estimate_s < always[0].estimate_s) {
+    const planner::Candidate& best = apart->front();
+    TUTTI_ASSIGN(decision.preferred, launch_of(context, call, best));
+    decision.needed = decision.preferred->prepared->reached;
+    plan::Shape in_place = best.shape;
+    in_place.in_place = true;
+    decision.preferred_runs_in_place = best.algorithm->fits(in_place);
+    for (Rank rank = 0; rank < context.machine.ranks; ++rank) {
+      std::uint32_t& needed = decision.needed[static_cast<std::size_t>(rank)];
+      if (context.is_one_process) needed = 0;
+      if (needed != 0 || !decision.preferred_runs_in_place) decision.asked.push_back(rank);
+    }
+  }
+  const bool has_choice = decision.preferred != nullptr;
+  decision.is_flash = !has_choice && context.machine.flash_bytes > 0 && engine::can_flash(*decision.fallback);
+  return decision;
+}
+
+std::string explain(const DecisionContext& context, const Call& call) {
+  const auto decision = decide(context, call);
+  if (!decision) return std::string(decision.status().text());
+  std::string text = describe(call) + "\n";
+  if (decision->preferred) {
+    const planner::Request apart = request_of(call, false);
+    const auto ranked = candidates_of(context, apart, Reach::full);
+    text += context.is_one_process ? "out of place: " : "buffers from tutti::allocate: ";
+    text += planner::explain_local(context.machine, apart, *ranked) + "\notherwise: ";
+  }
+  const planner::Request request = request_of(call, true);
+  text += planner::explain_local(context.machine, request, *candidates_of(context, request, least_reach(context)));
+  if (decision->is_flash) text += "\n  data travels in the cache lines that signal it";
+  text += fmt::format("\n  instructions: {}", engine::instruction_set());
+  return text;
+}
+
+const Decision* DecisionCache::find_slowly(const CallKey& key) const {
+  const auto found = decisions_.find(key);
+  if (found == decisions_.end()) return nullptr;
+  last_ = found->second.get();
+  return last_;
+}
+
+Result<const Decision*> DecisionCache::add(const DecisionContext& context, const Call& call,
+                                           engine::Workspace& workspace) {
+  TUTTI_ASSIGN(Decision made, decide(context, call));
+  TUTTI_ASSIGN(const BufferSizes sizes, buffer_sizes(call, context.self, context.machine.ranks));
+  const std::uint64_t element = made.fallback->elements.bytes;
+  made.in_bytes = sizes.in_elements * element;
+  made.out_bytes = sizes.out_elements * element;
+  set_shifts(made, call, context.self, element);
+  for (const auto& launch : {made.preferred, made.fallback}) {
+    if (launch) workspace.reserve(*launch, context.machine.ranks);
+  }
+  if (decisions_.size() >= kLimit) decisions_.clear();
+  auto decision = std::make_unique<Decision>(std::move(made));
+  last_ = decision.get();
+  decisions_[last_->key] = std::move(decision);
+  return last_;
+}
+
+std::size_t DecisionCache::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [key, decision] : decisions_) {
+    for (const auto& launch : {decision->preferred, decision->fallback}) {
+      if (!launch) continue;
+      bytes += sizeof(engine::Launch) + sizeof(engine::Prepared);
+      for (const auto& lane : launch->lanes) {
+        bytes += lane.steps.size() * sizeof(engine::LaunchStep) + lane.pieces.size() * sizeof(engine::Piece);
+      }
+    }
+  }
+  return bytes;
+}
+
+}  // namespace tutti::comm

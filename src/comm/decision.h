@@ -1,0 +1,71 @@
+// How calls of one kind and size run: decided at the first of them, the same on every rank, and kept.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "comm/description.h"
+#include "engine/host/launch.h"
+#include "engine/host/workspace.h"
+#include "planner/local.h"
+#include "tutti/call.h"
+
+namespace tutti::comm {
+
+// Two ways where it depends on the buffers: `preferred` where those that it reaches can be reached this time.
+struct Decision {
+  CallKey key;
+  std::uint32_t fingerprint = 0;
+  std::shared_ptr<const engine::Launch> preferred;  // may be empty
+  std::shared_ptr<const engine::Launch> fallback;   // always there
+  std::vector<Rank> asked;                          // whose facts decide between them
+  std::vector<std::uint32_t> needed;                // per rank: facts that `preferred` rests on
+  bool preferred_runs_in_place = true;
+  bool is_flash = false;       // the fallback, which is then the only way
+  std::uint64_t in_bytes = 0;  // of this rank's buffers
+  std::uint64_t out_bytes = 0;
+  std::uint64_t in_shift = 0;  // how far into the plan's buffer the caller's begins
+  std::uint64_t out_shift = 0;
+};
+
+struct DecisionContext {
+  planner::LocalMachine machine;
+  Rank self = 0;
+  bool is_one_process = false;  // everybody's memory is everybody's
+  std::string algorithm;        // instead of the planner's choice
+  engine::LaunchOptions launch;
+};
+
+// The elements that a rank's buffers must have; SIZE_MAX-like overflow is an error.
+struct BufferSizes {
+  std::uint64_t in_elements = 0;
+  std::uint64_t out_elements = 0;
+};
+Result<BufferSizes> buffer_sizes(const Call& call, Rank rank, Rank size);
+
+Result<Decision> decide(const DecisionContext& context, const Call& call);
+std::string explain(const DecisionContext& context, const Call& call);
+
+// Decisions made so far. Bounded: a program that never repeats a size starts over now and then.
+class DecisionCache {
+ public:
+  static constexpr std::size_t kLimit = 1024;
+  const Decision* find(const CallKey& key) const {
+    if (last_ != nullptr && last_->key == key) return last_;
+    return find_slowly(key);
+  }
+  Result<const Decision*> add(const DecisionContext& context, const Call& call, engine::Workspace& workspace);
+  std::size_t bytes() const;
+
+ private:
+  struct Hash {
+    std::size_t operator()(const CallKey& key) const { return key.hash(); }
+  };
+  const Decision* find_slowly(const CallKey& key) const;
+  std::unordered_map<CallKey, std::unique_ptr<Decision>, Hash> decisions_;
+  mutable const Decision* last_ = nullptr;
+};
+
+}  // namespace tutti::comm

@@ -1,0 +1,20 @@
+// What this machine's memory does, measured in about a millisecond when a communicator starts; one rank's answer counts
+// for all, so that they choose alike.
+#pragma once
+
+#include "planner/local.h"
+
+namespace tutti::comm {
+
+struct LocalRates {
+  double load_bytes_per_s = 0;  // 0: not measured
+  double store_bytes_per_s = 0;
+  double pull_bytes_per_s = 0;
+  double switch_s = 0;
+  int cores = 0;
+};
+
+LocalRates measure_rates();
+planner::LocalMachine with_rates(const LocalRates& rates);
+
+}  // namespace tutti::comm

@@ -1,0 +1,163 @@
+#include "comm/operation.h"
+
+#include "device/host/heap.h"
+
+namespace tutti::comm {
+
+using transport::Channel;
+using transport::Tag;
+
+namespace {
+
+// A buffer as others find it: an offset in the heap where they have it mapped, an address otherwise.
+struct Reference {
+  std::uint64_t at = 0;
+  bool is_reachable = false;
+};
+
+Reference reference_to(const void* data, std::uint64_t bytes, std::uint64_t shift) {
+  const device::Heap* heap = device::Heap::existing();
+  const auto offset = heap != nullptr ? heap->offset_of(data, bytes) : std::nullopt;
+  if (offset) return {*offset - shift, true};
+  return {reinterpret_cast<std::uintptr_t>(data) - shift, bytes == 0};
+}
+
+}  // namespace
+
+bool Operation::progress() {
+  switch (phase_) {
+    case Phase::turn:
+      if (!track_.turn.is_served(number_)) return false;
+      if (begin()) return true;
+      return progress();
+    case Phase::facts:
+      if (!learn_facts()) return phase_ == Phase::ended;
+      return progress();
+    case Phase::flash:
+      if (!flash_->progress()) return false;
+      return end(flash_->status());
+    case Phase::run:
+      if (!run_->progress()) return false;
+      return end(run_->status());
+    case Phase::ended: return true;
+  }
+  return true;
+}
+
+// True when it ended here.
+bool Operation::begin() {
+  Track& track = track_;
+  const CallKey key = key_of(call_);
+  decision_ = track.decisions.find(key);
+  if (decision_ == nullptr) {
+    const auto added = track.decisions.add(track.context, call_, track.workspace);
+    if (!added) return end(added.status());
+    decision_ = *added;
+  }
+  const Decision& decision = *decision_;
+  const auto in_address = reinterpret_cast<std::uintptr_t>(call_.in) - decision.in_shift;
+  const auto out_address = reinterpret_cast<std::uintptr_t>(call_.out) - decision.out_shift;
+  transport::Entry entry{.fingerprint = decision.fingerprint,
+                         .facts = in_address == out_address ? Tag::kInPlace : 0,
+                         .in = in_address,
+                         .out = out_address,
+                         .factor = call_.reduction.factor,
+                         .count = key.count,
+                         .what = key.what,
+                         .detail = key.detail};
+  if (!track.context.is_one_process && !decision.is_flash) {
+    const Reference in = reference_to(call_.in, decision.in_bytes, decision.in_shift);
+    const Reference out = reference_to(call_.out, decision.out_bytes, decision.out_shift);
+    entry.in = in.at;
+    entry.out = out.at;
+    entry.facts |= (in.is_reachable ? Tag::kReachesIn : 0) | (out.is_reachable ? Tag::kReachesOut : 0);
+  }
+  own_facts_ = entry.facts;
+  track.channel.set_own_place({.in = reinterpret_cast<std::byte*>(in_address),
+                               .out = reinterpret_cast<std::byte*>(out_address),
+                               .factor = call_.reduction.factor});
+  track.channel.enter(entry);
+  has_entered_ = true;
+  if (decision.is_flash) {
+    flash_.emplace(track.channel, track.workspace, *decision.fallback, call_.reduction.custom, decision.fingerprint);
+    track.last = decision.fallback.get();
+    phase_ = Phase::flash;
+  } else if (decision.preferred == nullptr) {
+    launch(*decision.fallback);
+  } else {
+    phase_ = Phase::facts;
+  }
+  return false;
+}
+
+// True when they are known. One fact that is missing decides: nobody needs to be asked after that.
+bool Operation::learn_facts() {
+  const Decision& decision = *decision_;
+  const auto allows = [&](Rank rank, std::uint32_t facts) {
+    const std::uint32_t needed = decision.needed[static_cast<std::size_t>(rank)];
+    return (facts & needed) == needed && (decision.preferred_runs_in_place || (facts & Tag::kInPlace) == 0);
+  };
+  Channel& channel = track_.channel;
+  bool is_allowed = true;
+  const auto& asked = decision.asked;
+  for (const Rank rank : asked) {
+    if (rank == channel.self()) is_allowed = allows(rank, own_facts_);
+  }
+  for (; is_allowed && asked_ < asked.size(); ++asked_) {
+    const Rank rank = asked[asked_];
+    if (rank == channel.self()) continue;
+    if (!channel.has_entered(rank)) {
+      blocked_on_ = rank;
+      return false;
+    }
+    const auto tag = channel.meet(rank);
+    if (!tag) {
+      end(Status(Code::invalid_usage, "the calls differ"));
+      return false;
+    }
+    is_allowed = allows(rank, tag->facts());
+  }
+  launch(is_allowed ? *decision.preferred : *decision.fallback);
+  return true;
+}
+
+void Operation::launch(const engine::Launch& launch) {
+  const CustomOperation* custom = launch.elements.is_custom ? call_.reduction.custom : nullptr;
+  run_.emplace(track_.channel, track_.workspace, launch, custom);
+  track_.last = &launch;
+  phase_ = Phase::run;
+}
+
+bool Operation::end(Status status) {
+  status_ = std::move(status);
+  if (has_entered() && status_) track_.channel.leave();
+  pass_turn();
+  return true;
+}
+
+// The next call of this rank may sleep in another thread.
+void Operation::pass_turn() {
+  phase_ = Phase::ended;
+  track_.turn.pass();
+  track_.channel.ring(track_.channel.self());
+}
+
+void Operation::give_up() {
+  if (phase_ == Phase::ended) return;
+  // The number was not served yet: whoever is before it passes the turn on, and it must be passed further.
+  if (phase_ == Phase::turn && !track_.turn.is_served(number_)) return;
+  pass_turn();
+}
+
+Rank Operation::blocked_on() const {
+  switch (phase_) {
+    case Phase::flash: return flash_->blocked_on();
+    case Phase::run: return run_->blocked_on();
+    case Phase::facts: return blocked_on_;
+    case Phase::turn:
+    case Phase::ended: break;
+  }
+  return kNoRank;
+}
+
+}  // namespace tutti::comm

@@ -1,0 +1,54 @@
+// One call on its way: its turn, entering, finding out whether buffers can be reached, running. Never blocks.
+#pragma once
+
+#include <optional>
+
+#include "comm/track.h"
+#include "engine/host/flash.h"
+#include "engine/host/run.h"
+
+namespace tutti::comm {
+
+class Operation {
+ public:
+  // Takes its place in the order of calls.
+  Operation(Track& track, const Call& call) : track_(track), call_(call), number_(track.turn.take()) {}
+  Operation(const Operation&) = delete;
+
+  // True when it has ended, well or not.
+  bool progress();
+  // Ends it from outside: no step of it runs any more, and the next call gets its turn.
+  void give_up();
+  Status status() const { return status_; }
+
+  const Call& call() const { return call_; }
+  Track& track() const { return track_; }
+  // Whom it waits for; kNoRank: an earlier call of this rank.
+  Rank blocked_on() const;
+  bool has_entered() const { return has_entered_; }
+  bool is_done() const { return phase_ == Phase::ended; }
+
+ private:
+  enum class Phase { turn, facts, flash, run, ended };
+
+  bool begin();
+  bool learn_facts();
+  void launch(const engine::Launch& launch);
+  bool end(Status status);
+  void pass_turn();
+
+  Track& track_;
+  Call call_;
+  std::uint32_t number_;
+  Phase phase_ = Phase::turn;
+  const Decision* decision_ = nullptr;
+  std::uint32_t own_facts_ = 0;
+  std::size_t asked_ = 0;
+  bool has_entered_ = false;
+  Rank blocked_on_ = kNoRank;
+  std::optional<engine::Flash> flash_;
+  std::optional<engine::Run> run_;
+  Status status_;
+};
+
+}  // namespace tutti::comm

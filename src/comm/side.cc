@@ -1,0 +1,208 @@
+#include "comm/side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "comm/burial.h"
+
+namespace tutti::comm {
+
+using plan::Collective;
+using transport::Bell;
+using transport::Block;
+using transport::Channel;
+
+namespace {
+
+// For 8 ranks a side has 2 MiB for collectives and 1 MiB for messages between two.
+constexpr std::size_t kOutboxBytes = 2 << 20;
+constexpr std::size_t kPairOutboxesBytes = 1 << 20;
+constexpr std::size_t kPairOutboxBytesMax = 256 << 10;
+constexpr std::size_t kPairOutboxBytesMin = 8 << 10;
+constexpr std::size_t kCustomElementBytesMax = engine::Workspace::kBounceBytes;
+
+// How often to look before giving the core to somebody else. Looking costs some 10 ns; where ranks share cores, whoever
+// is waited for needs this one.
+constexpr int kPolls = 2000;
+constexpr int kPollsInCrowd = 20;
+
+}  // namespace
+
+SideLayout::SideLayout(Rank count) : ranks(count) {
+  if (count == 1) {
+    collective = {.members = 1};
+    pair = {.members = 2};
+    return;
+  }
+  const std::size_t share = kPairOutboxesBytes / (2 * static_cast<std::size_t>(count));
+  const std::size_t rounded = share / 4096 * 4096;
+  collective = {.members = count, .outbox_bytes = kOutboxBytes, .has_flash = true};
+  pair = {.members = 2, .outbox_bytes = std::clamp(rounded, kPairOutboxBytesMin, kPairOutboxBytesMax)};
+}
+
+Side::Side(Membership membership, const CommunicatorOptions& options)
+    : rank_(membership.rank),
+      options_(options),
+      layout_(static_cast<Rank>(membership.peers.size())),
+      peers_(std::move(membership.peers)),
+      memories_(std::move(membership.memories)),
+      machine_(membership.machine),
+      own_(std::move(membership.own)),
+      is_one_process_(std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer.is_same_process; })),
+      polls_(machine_.ranks <= machine_.cores ? kPolls : kPollsInCrowd) {
+  std::vector<Block> blocks;
+  for (std::byte* memory : memories_) blocks.emplace_back(layout_.collective, memory);
+  collective_ = std::make_unique<Track>(Channel(layout_.collective, peers_, std::move(blocks), rank_),
+                                        context(size(), rank_, layout_.collective.outbox_bytes));
+  to_.resize(peers_.size());
+  from_.resize(peers_.size());
+}
+
+Side::~Side() {
+  const Channel& channel = collective_->channel;
+  Remains remains;
+  for (Rank rank = 0; rank < size(); ++rank) {
+    if (rank == rank_) continue;
+    channel.block(rank).left(layout_.collective, rank_).store(1, std::memory_order_release);
+    remains.left.push_back(&channel.mine().left(layout_.collective, rank));
+    remains.peers.push_back(peers_[static_cast<std::size_t>(rank)]);
+  }
+  channel.ring_all();
+  // Slower ranks may still read what this one staged: its memory is freed when all have left.
+  remains.memory = std::move(own_);
+  bury(std::move(remains));
+}
+
+Bell& Side::bell_of(Rank rank) const { return collective_->channel.block(rank).bell(); }
+
+DecisionContext Side::context(Rank ranks, Rank self, std::size_t outbox_bytes) const {
+  DecisionContext context{.machine = machine_,
+                          .self = self,
+                          .is_one_process = is_one_process_,
+                          .algorithm = ranks == size() ? options_.algorithm : "",
+                          .launch = {.outbox_bytes = outbox_bytes}};
+  context.machine.ranks = ranks;
+  context.machine.outbox_bytes = outbox_bytes;
+  return context;
+}
+
+std::unique_ptr<Track> Side::make_pair_track(Rank from, Rank to, bool is_sender) const {
+  std::vector<transport::Member> peers = {peers_[static_cast<std::size_t>(from)], peers_[static_cast<std::size_t>(to)]};
+  const auto block = [&](Rank owner, Rank other, bool sends) {
+    std::byte* memory = memories_[static_cast<std::size_t>(owner)] + layout_.pair_at(other, sends);
+    return Block(layout_.pair, memory, &bell_of(owner));
+  };
+  std::vector<Block> blocks = {block(from, to, true), block(to, from, false)};
+  DecisionContext decides = context(2, is_sender ? 0 : 1, layout_.pair.outbox_bytes);
+  decides.algorithm.clear();
+  decides.machine.flash_bytes = 0;
+  decides.is_one_process = peers[0].is_same_process && peers[1].is_same_process;
+  return std::make_unique<Track>(Channel(layout_.pair, std::move(peers), std::move(blocks), is_sender ? 0 : 1),
+                                 std::move(decides));
+}
+
+Track& Side::track_of(const Call& call) {
+  if (call.collective != Collective::send_receive) return *collective_;
+  const bool is_sender = call.root == rank_ && call.in != nullptr;
+  const Rank other = is_sender ? call.peer : call.root;
+  const std::lock_guard lock(pairs_mutex_);
+  auto& track = (is_sender ? to_ : from_)[static_cast<std::size_t>(other)];
+  if (track == nullptr) track = make_pair_track(call.root, call.peer, is_sender);
+  return *track;
+}
+
+Call Side::local(const Call& call) const {
+  Call local = call;
+  if (call.collective == Collective::send_receive) {
+    local.root = 0;
+    local.peer = 1;
+  }
+  return local;
+}
+
+namespace {
+
+Status validate_buffers(const Call& call, Rank rank, Rank size) {
+  TUTTI_ASSIGN(const BufferSizes sizes, buffer_sizes(call, rank, size));
+  const auto check = [&](const void* data, std::uint64_t elements, std::string_view which) -> Status {
+    if (elements == 0 || data != nullptr) return {};
+    return invalid_argument(fmt::format("{} on rank {} has no {}put buffer, which must have {} elements",
+                                        describe(call), rank, which, elements));
+  };
+  // Of a message to oneself one call sends and another receives.
+  const bool is_to_itself = call.collective == Collective::send_receive && call.root == call.peer;
+  if (is_to_itself) return {};
+  TUTTI_TRY(check(call.in, sizes.in_elements, "in"));
+  return check(call.out, sizes.out_elements, "out");
+}
+
+Status validate_custom(const CustomOperation& custom) {
+  if (custom.combine == nullptr || custom.element_bytes == 0 || custom.element_bytes > kCustomElementBytesMax) {
+    return invalid_argument(fmt::format(
+        "the custom operation '{}' has elements of {} bytes{}; it needs a function and elements of 1 to {} bytes",
+        custom.name, custom.element_bytes, custom.combine == nullptr ? " and no function" : "",
+        kCustomElementBytesMax));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Side::validate(const Call& call) const {
+  if (static_cast<std::size_t>(call.collective) >= plan::kCollectives.size()) {
+    return invalid_argument(fmt::format("{} is no collective", static_cast<int>(call.collective)));
+  }
+  if (static_cast<std::size_t>(call.type) >= kDataTypes.size()) {
+    return invalid_argument(fmt::format("{} is no element type", static_cast<int>(call.type)));
+  }
+  if (static_cast<std::size_t>(call.reduction.op) >= kOps.size()) {
+    return invalid_argument(fmt::format("{} is no operation", static_cast<int>(call.reduction.op)));
+  }
+  const auto check_rank = [&](Rank rank, std::string_view role) -> Status {
+    if (rank >= 0 && rank < size()) return {};
+    return invalid_argument(fmt::format("{} {} is not one of {} ranks", role, rank, size()));
+  };
+  const bool is_message = call.collective == Collective::send_receive;
+  if (plan::has_root(call.collective)) TUTTI_TRY(check_rank(call.root, "root"));
+  if (is_message) {
+    TUTTI_TRY(check_rank(call.root, "sender"));
+    TUTTI_TRY(check_rank(call.peer, "receiver"));
+    if (call.root != rank_ && call.peer != rank_) {
+      return invalid_argument(
+          fmt::format("rank {} takes no part in a message from rank {} to rank {}", rank_, call.root, call.peer));
+    }
+  }
+  if (plan::reduces(call.collective) && call.reduction.custom != nullptr) {
+    TUTTI_TRY(validate_custom(*call.reduction.custom));
+  }
+  return validate_buffers(call, rank_, size());
+}
+
+MemoryUse Side::memory() const {
+  MemoryUse use{.shared_bytes = layout_.bytes(), .private_bytes = sizeof(Side)};
+  const std::lock_guard lock(pairs_mutex_);
+  const auto add = [&](const std::unique_ptr<Track>& track) {
+    if (track != nullptr) use.private_bytes += sizeof(Track) + track->decisions.bytes() + track->workspace.bytes();
+  };
+  add(collective_);
+  for (const auto& track : to_) add(track);
+  for (const auto& track : from_) add(track);
+  return use;
+}
+
+std::string Side::explain(const Call& call) const {
+  if (call.collective != Collective::send_receive) return comm::explain(collective_->context, call);
+  const bool is_sender = call.root == rank_;
+  const auto track = make_pair_track(call.root, call.peer, is_sender);
+  return comm::explain(track->context, local(call));
+}
+
+std::string Side::last_plan() const {
+  const engine::Launch* last = collective_->last;
+  if (last == nullptr) return "";
+  return last->prepared->header.algorithm;
+}
+
+}  // namespace tutti::comm

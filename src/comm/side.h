@@ -1,0 +1,101 @@
+// One rank's side of a communicator: its memory, its channels to the others, and how its calls come to an end.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "comm/operation.h"
+#include "comm/track.h"
+#include "tutti/communicator.h"
+
+namespace tutti::comm {
+
+// Where a rank's blocks are in its memory: the one for collectives, then for each rank the two for messages to it and
+// from it. The same on every rank.
+struct SideLayout {
+  explicit SideLayout(Rank ranks);
+  std::size_t pair_at(Rank other, bool is_sender) const {
+    return collective.bytes() + (2 * static_cast<std::size_t>(other) + (is_sender ? 0 : 1)) * pair.bytes();
+  }
+  std::size_t bytes() const { return collective.bytes() + 2 * static_cast<std::size_t>(ranks) * pair.bytes(); }
+
+  Rank ranks;
+  transport::BlockShape collective;
+  transport::BlockShape pair;
+};
+
+// What a rank knows of the others before it makes its side.
+struct Membership {
+  Rank rank = 0;
+  std::vector<transport::Member> peers;  // by rank
+  std::vector<std::byte*> memories;      // of each, as mapped here
+  planner::LocalMachine machine;         // the same on every rank
+  std::shared_ptr<std::byte> own;        // keeps this rank's memory, which others read
+};
+
+class Side {
+ public:
+  Side(Membership membership, const CommunicatorOptions& options);
+  ~Side();
+
+  Rank rank() const { return rank_; }
+  Rank size() const { return static_cast<Rank>(peers_.size()); }
+  const CommunicatorOptions& options() const { return options_; }
+  const std::vector<transport::Member>& peers() const { return peers_; }
+  const planner::LocalMachine& machine() const { return machine_; }
+
+  bool is_one_process() const { return is_one_process_; }
+
+  Status validate(const Call& call) const;
+  // The channel that a valid call goes through; made at the first message between two ranks.
+  Track& track_of(const Call& call);
+  // The call as its channel numbers ranks: between two, the sender is 0 and the receiver 1.
+  Call local(const Call& call) const;
+
+  // Until it has ended, on this thread.
+  Status complete(Operation& operation);
+
+  // For all ranks. The first reason stays.
+  void end(Code code, std::string_view why) noexcept;
+  bool has_ended() const { return own_bell().ended.load(std::memory_order_acquire) == kEnded; }
+  Status why_ended() const;
+  // Whether a rank has destroyed its side.
+  bool has_left(Rank rank) const {
+    return collective_->channel.mine().left(layout_.collective, rank).load(std::memory_order_acquire) != 0;
+  }
+  transport::Bell& own_bell() const { return collective_->channel.mine().bell(); }
+
+  MemoryUse memory() const;
+  std::string explain(const Call& call) const;
+  std::string last_plan() const;
+
+ private:
+  static constexpr std::uint32_t kEnding = 1;
+  static constexpr std::uint32_t kEnded = 2;
+  static constexpr int kPatienceWithWriter = 10000;
+
+  transport::Bell& bell_of(Rank rank) const;
+  std::unique_ptr<Track> make_pair_track(Rank from, Rank to, bool is_sender) const;
+  DecisionContext context(Rank ranks, Rank self, std::size_t outbox_bytes) const;
+
+  Rank rank_;
+  CommunicatorOptions options_;
+  SideLayout layout_;
+  std::vector<transport::Member> peers_;
+  std::vector<std::byte*> memories_;
+  planner::LocalMachine machine_;
+  std::shared_ptr<std::byte> own_;
+  bool is_one_process_;
+  int polls_;
+  std::unique_ptr<Track> collective_;
+  // A mutex because two threads may send their first messages at the same time; not taken afterwards by collectives.
+  mutable std::mutex pairs_mutex_;
+  std::vector<std::unique_ptr<Track>> to_;
+  std::vector<std::unique_ptr<Track>> from_;
+};
+
+}  // namespace tutti::comm

@@ -1,0 +1,17 @@
+// How a communicator comes into being: the ranks meet, map each other's memory and agree on what the machine is like.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/side.h"
+#include "tutti/communicator.h"
+
+namespace tutti::comm {
+
+Result<std::unique_ptr<Side>> start(const CommunicatorOptions& options);
+Result<std::vector<std::unique_ptr<Side>>> start_local(Rank size, const CommunicatorOptions& options);
+// Collective over the parent. Empty for ranks without a colour.
+Result<std::unique_ptr<Side>> start_split(Side& parent, int color, int key);
+
+}  // namespace tutti::comm

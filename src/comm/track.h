@@ -1,0 +1,25 @@
+// A channel with all that running calls on it needs, used by one call at a time.
+#pragma once
+
+#include <memory>
+
+#include "comm/decision.h"
+#include "comm/turn.h"
+#include "engine/host/workspace.h"
+#include "transport/channel.h"
+
+namespace tutti::comm {
+
+struct Track {
+  Track(transport::Channel made, DecisionContext decides) : channel(std::move(made)), context(std::move(decides)) {}
+
+  Turn turn;
+  // From here on: of whoever has the turn.
+  transport::Channel channel;
+  DecisionContext context;
+  DecisionCache decisions;
+  engine::Workspace workspace;
+  const engine::Launch* last = nullptr;  // of the last finished call
+};
+
+}  // namespace tutti::comm

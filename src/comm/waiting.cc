@@ -1,0 +1,204 @@
+#include "comm/waiting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "comm/blame.h"
+#include "comm/side.h"
+#include "os/clock.h"
+#include "os/futex.h"
+#include "os/relax.h"
+
+namespace tutti::comm {
+
+using transport::Bell;
+using transport::Channel;
+
+namespace {
+
+// Yielding finds the next rank on this core at once; sleeping and waking costs several microseconds. A rank that has
+// waited for this long has time for that.
+constexpr std::chrono::nanoseconds kYieldFor = std::chrono::milliseconds(1);
+// The longest sleep: also how long it takes to notice that somebody died, and the price of a wake-up that was missed.
+constexpr std::chrono::nanoseconds kSleepFor = std::chrono::milliseconds(50);
+constexpr std::chrono::nanoseconds kSleepForMany = std::chrono::milliseconds(1);
+// Looks after saying "I sleep" and before doing so, so that a signal sent in between is seen (see ring()).
+constexpr int kLastLooks = 200;
+
+// Everything that has to be done for some calls on one thread.
+class Wait {
+ public:
+  explicit Wait(std::span<const Pending> pending) : pending_(pending), start_(os::now()) {
+    std::chrono::nanoseconds timeout = std::chrono::nanoseconds::zero();
+    for (const auto& [side, operation] : pending) {
+      const auto own = operation->call().timeout;
+      timeout = std::max(timeout, own.count() > 0 ? own : side->options().timeout);
+    }
+    deadline_ = Deadline::after(start_, timeout);
+  }
+
+  Status complete() {
+    while (waited() < kYieldFor) {
+      if (progress()) return conclude();
+      if (const Side* ended = find_ended()) return fail(ended->why_ended());
+      os::yield_core();
+    }
+    for (;;) {
+      if (progress()) return conclude();
+      if (const Side* ended = find_ended()) return fail(ended->why_ended());
+      if (const Status cause = find_cause(); !cause) {
+        // Somebody may have died after doing all that was asked of it.
+        return progress() ? conclude() : fail(cause);
+      }
+      sleep();
+    }
+  }
+
+ private:
+  std::chrono::nanoseconds waited() const { return std::chrono::nanoseconds(os::now().ns - start_.ns); }
+
+  bool progress() const {
+    bool is_done = true;
+    for (const auto& [side, operation] : pending_) is_done = operation->progress() && is_done;
+    return is_done;
+  }
+
+  const Side* find_ended() const {
+    for (const auto& [side, operation] : pending_) {
+      if (side->has_ended()) return side;
+    }
+    return nullptr;
+  }
+
+  // Success: waiting may still help.
+  Status find_cause() const {
+    for (const auto& [side, operation] : pending_) TUTTI_TRY(cause_of(*side, *operation));
+    if (!deadline_.has_passed(os::now())) return {};
+    for (const auto& [side, operation] : pending_) {
+      if (operation->is_done()) continue;
+      const Rank member = operation->blocked_on();
+      const std::string activity = member == kNoRank ? "" : activity_text(*operation, member);
+      return {Code::timed_out, waiting_text(*operation, member, activity, waited())};
+    }
+    return {};
+  }
+
+  Status cause_of(const Side& side, const Operation& operation) const {
+    if (!operation.has_entered() || operation.is_done()) return {};
+    Channel& channel = operation.track().channel;
+    if (channel.find_mismatch()) return {Code::invalid_usage, mismatch_text(operation, *channel.mismatch())};
+    const Rank member = operation.blocked_on();
+    if (member == kNoRank || member == channel.self()) return {};
+    const transport::Member& peer = channel.peer(member);
+    const auto lost = [&](std::string_view how) {
+      return Status(Code::peer_lost, waiting_text(operation, member, how, waited()));
+    };
+    if (!peer.is_alive()) return lost("has died");
+    if (side.has_left(peer.rank)) return lost("has left the communicator");
+    return {};
+  }
+
+  // All have ended by themselves. One that failed after it had begun takes its communicator with it.
+  Status conclude() const {
+    for (const auto& [side, operation] : pending_) {
+      const Status status = operation->status();
+      if (status) continue;
+      if (!operation->has_entered()) return status;
+      Channel& channel = operation->track().channel;
+      const bool is_mismatch = status.code() == Code::invalid_usage && (channel.mismatch() || channel.find_mismatch());
+      if (is_mismatch) {
+        side->end(Code::invalid_usage, mismatch_text(*operation, *channel.mismatch()));
+      } else {
+        side->end(status.code(), status.text());
+      }
+      return fail(side->why_ended());
+    }
+    return {};
+  }
+
+  // Nothing more runs, and whoever waits for these calls elsewhere is told why.
+  Status fail(const Status& why) const {
+    Status reason = why;
+    for (const auto& [side, operation] : pending_) {
+      if (!operation->is_done()) side->end(why.code(), why.text());
+      operation->give_up();
+      if (side->has_ended()) reason = side->why_ended();
+    }
+    return reason;
+  }
+
+  // Whoever has news looks whether this rank sleeps, without a fence, since that would cost every message of every
+  // call. So the signal and the flag may cross: the last looks see nearly all of those, and the rest costs one short
+  // sleep. With several communicators only one bell can be slept on.
+  void sleep() const {
+    Side& side = *pending_[0].side;
+    const bool is_alone = std::all_of(pending_.begin(), pending_.end(), [&](const auto& p) { return p.side == &side; });
+    Bell& bell = side.own_bell();
+    bell.sleeping.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t rings = bell.rings.load(std::memory_order_acquire);
+    bool is_over = false;
+    for (int i = 0; i < kLastLooks && !is_over; ++i) is_over = progress() || find_ended() != nullptr;
+    if (!is_over) {
+      const Deadline wake = Deadline::after(os::now(), is_alone ? kSleepFor : kSleepForMany);
+      os::futex_wait(bell.rings, rings, {std::min(wake.at, deadline_.at)});
+    }
+    bell.sleeping.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  std::span<const Pending> pending_;
+  Time start_;
+  Deadline deadline_;
+};
+
+}  // namespace
+
+Status complete(std::span<const Pending> pending) { return pending.empty() ? Status() : Wait(pending).complete(); }
+
+Status Side::complete(Operation& operation) {
+  for (int i = 0; i < polls_; ++i) {
+    if (!operation.progress()) continue;
+    if (operation.status()) [[likely]]
+      return {};
+    break;
+  }
+  const Pending one[] = {{this, &operation}};
+  return comm::complete(one);
+}
+
+// The first reason of all ranks wins: rank 0's block says which it was. Then everybody is told.
+void Side::end(Code code, std::string_view why) noexcept {
+  const Channel& channel = collective_->channel;
+  const auto write = [&](Rank rank, Code what, const char* reason) {
+    Bell& bell = bell_of(rank);
+    std::uint32_t alive = 0;
+    if (!bell.ended.compare_exchange_strong(alive, kEnding, std::memory_order_acq_rel)) return alive == kEnded;
+    char* target = channel.block(rank).reason(layout_.collective);
+    std::memcpy(target, reason, transport::kReasonBytes);
+    bell.ended_code.store(static_cast<std::uint32_t>(what), std::memory_order_relaxed);
+    bell.ended.store(kEnded, std::memory_order_release);
+    return true;
+  };
+  char reason[transport::kReasonBytes] = {};
+  std::memcpy(reason, why.data(), std::min(why.size(), sizeof(reason) - 1));
+  // Whoever is writing there takes moments; if it was killed meanwhile, this reason does as well.
+  for (int i = 0; i < kPatienceWithWriter && !write(0, code, reason); ++i) os::yield_core();
+  if (bell_of(0).ended.load(std::memory_order_acquire) == kEnded) {
+    code = static_cast<Code>(bell_of(0).ended_code.load(std::memory_order_relaxed));
+    std::memcpy(reason, channel.block(0).reason(layout_.collective), sizeof(reason));
+    reason[sizeof(reason) - 1] = 0;
+  }
+  for (Rank rank = 0; rank < size(); ++rank) write(rank, code, reason);
+  for (Rank rank = 0; rank < size(); ++rank) channel.wake(rank);
+}
+
+Status Side::why_ended() const {
+  if (!has_ended()) return {};
+  const Channel& channel = collective_->channel;
+  const char* reason = channel.mine().reason(layout_.collective);
+  const auto code = own_bell().ended_code.load(std::memory_order_relaxed);
+  return {static_cast<Code>(code), std::string(reason, strnlen(reason, transport::kReasonBytes)), Scope::communicator};
+}
+
+}  // namespace tutti::comm

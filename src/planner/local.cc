@@ -1,0 +1,155 @@
+#include "planner/local.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "tutti/chunk_map.h"
+
+namespace tutti::planner {
+
+namespace {
+
+using namespace plan;
+
+// What one rank's program does, in bytes and in times that it has to wait for somebody.
+struct Load {
+  double loaded = 0;
+  double stored = 0;
+  double pulled = 0;
+  double pulled_pieces = 0;
+  double staged = 0;  // into its own stage
+  double rounds = 0;
+  double steps = 0;
+  double widest = 0;  // most ranks that one step waits for
+};
+
+class Estimate {
+ public:
+  Estimate(const LocalMachine& machine, const Request& request, const Candidate& candidate)
+      : machine_(machine), request_(request), candidate_(candidate) {
+    header_.collective = candidate.shape.collective;
+    header_.ranks = candidate.shape.ranks;
+    header_.chunks = candidate.algorithm->blocks(candidate.shape) * candidate.shape.lanes;
+    if (header_.chunks > 0) layout_ = even_maps(header_, request.elements)[0].in;
+  }
+
+  // The slowest of the ranks that can differ: the root, its peer, the first and the last.
+  double seconds() const {
+    double slowest = 0;
+    const Shape& shape = candidate_.shape;
+    for (const Rank rank : {shape.root, shape.peer, Rank{0}, shape.ranks - 1}) {
+      const auto program = build_program(*candidate_.algorithm, shape, rank);
+      if (program) slowest = std::max(slowest, seconds_of(measure(*program, rank)));
+    }
+    return slowest;
+  }
+
+ private:
+  Load measure(const Program& program, Rank rank) const {
+    Load load;
+    for (const Lane& lane : program.lanes) {
+      double staged = 0;
+      for (std::size_t i = 0; i < lane.size(); ++i) {
+        const Step& step = lane[i];
+        double value = 0;
+        for (const Slice& source : lane.sources(step)) {
+          value = bytes_of(source);
+          const bool is_pull =
+              candidate_.shape.reach == Reach::load && source.owner != rank && source.buffer != Buffer::stage;
+          (is_pull ? load.pulled : load.loaded) += value;
+          if (is_pull) load.pulled_pieces += source.count;
+        }
+        for (const Slice& target : lane.targets(step)) {
+          value = bytes_of(target);
+          load.stored += value;
+          if (target.buffer == Buffer::stage) staged += value;
+        }
+        if (step.receive_from != kNoRank) load.loaded += value;
+        if (step.send_to != kNoRank) load.stored += value;
+        if (step.wait_count > 0 || step.receive_from != kNoRank) ++load.rounds;
+        load.widest = std::max(load.widest, static_cast<double>(step.wait_count));
+        ++load.steps;
+      }
+      load.staged = std::max(load.staged, staged);
+    }
+    return load;
+  }
+
+  double seconds_of(const Load& load) const {
+    // Ranks that share a core wait for each other's work too.
+    const double crowd = std::max(1.0, static_cast<double>(machine_.ranks) / machine_.cores);
+    double round = machine_.signal_s * (1 + load.widest / 16);
+    if (crowd > 1) round = machine_.switch_s * crowd;
+    // Data that comes with its signal saves the way of a line.
+    const bool is_flash = load.staged <= static_cast<double>(machine_.flash_bytes) && load.staged > 0;
+    const double transfer = is_flash ? 0 : machine_.signal_s * load.rounds;
+    const double tiles =
+        std::max(1.0, 2 * load.staged / std::max<double>(1.0, static_cast<double>(machine_.outbox_bytes)));
+    const double work = load.loaded / machine_.load_bytes_per_s + load.stored / machine_.store_bytes_per_s +
+                        load.pulled / machine_.pull_bytes_per_s + load.pulled_pieces * machine_.pull_s +
+                        load.steps * tiles * machine_.step_s;
+    return work * crowd + std::ceil(tiles) * load.rounds * round + transfer;
+  }
+
+  double bytes_of(const Slice& slice) const {
+    std::uint64_t elements = 0;
+    for (std::uint32_t i = 0; i < slice.count; ++i) {
+      // Stage chunks beyond the data hold results: they are as large as the first.
+      const std::uint32_t chunk = slice.at(i) < layout_.chunk_count() ? slice.at(i) : 0;
+      if (layout_.chunk_count() > 0) elements += layout_.of(chunk).elements;
+    }
+    return static_cast<double>(elements * request_.element_bytes);
+  }
+
+  const LocalMachine& machine_;
+  const Request& request_;
+  const Candidate& candidate_;
+  Header header_;
+  Layout layout_;
+};
+
+}  // namespace
+
+std::vector<Candidate> rank_local(const LocalMachine& machine, const Request& request, Reach reach) {
+  std::vector<Candidate> ranked;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.collective != request.collective) continue;
+    // A plan is built for the least reach it can do with: it then runs wherever there is more.
+    for (const Reach level : kReaches) {
+      if (level > reach || (level == Reach::load && !machine.can_pull && reach != Reach::full)) continue;
+      Candidate candidate{.algorithm = &algorithm,
+                          .shape = {.collective = request.collective,
+                                    .ranks = machine.ranks,
+                                    .root = request.root,
+                                    .peer = request.peer,
+                                    .in_place = request.in_place,
+                                    .reach = level}};
+      if (!algorithm.fits(candidate.shape)) continue;
+      // With all memory mapped nothing needs to be pulled.
+      if (reach == Reach::full && level == Reach::load) candidate.shape.reach = Reach::full;
+      candidate.estimate_s = Estimate(machine, request, candidate).seconds();
+      ranked.push_back(std::move(candidate));
+      break;
+    }
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.estimate_s < b.estimate_s; });
+  return ranked;
+}
+
+std::string explain_local(const LocalMachine& machine, const Request& request, const std::vector<Candidate>& ranked) {
+  if (ranked.empty()) return "no algorithm fits";
+  std::string answer =
+      fmt::format("{} {} over {} ranks on {} cores: {}", ranked[0].algorithm->name, name_of(request.collective),
+                  machine.ranks, machine.cores, text::seconds_text(ranked[0].estimate_s));
+  answer += fmt::format("\n  {}", ranked[0].algorithm->summary);
+  for (std::size_t i = 1; i < std::min<std::size_t>(ranked.size(), 5); ++i) {
+    answer += fmt::format("\n  {} would take {}", ranked[i].algorithm->name, text::seconds_text(ranked[i].estimate_s));
+  }
+  return answer;
+}
+
+}  // namespace tutti::planner
