@@ -67,7 +67,8 @@ transport::Member member_of(Rank rank, std::shared_ptr<const transport::Process>
                            .is_same_process = process->is_self(),
                            .can_pull = process->can_pull(),
                            .heap = process->heap(),
-                           .heap_bytes = process->heap_bytes()};
+                           .heap_bytes = process->heap_bytes(),
+                           .is_alive = {}};
   member.is_alive = [process = std::move(process)] { return process->is_alive(); };
   return member;
 }
@@ -141,7 +142,8 @@ Result<std::unique_ptr<Side>> start(const CommunicatorOptions& options) {
   }
   const Deadline deadline = Deadline::after(os::now(), options.start_timeout);
   const std::size_t bytes = SideLayout(options.size).bytes();
-  Membership membership{.rank = options.rank};
+  Membership membership;
+  membership.rank = options.rank;
   TUTTI_ASSIGN(membership.own, make_shared_room(bytes));
   Introduction mine;
   mine.memory_at = *device::Heap::existing()->offset_of(membership.own.get(), bytes);

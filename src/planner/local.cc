@@ -120,13 +120,14 @@ std::vector<Candidate> rank_local(const LocalMachine& machine, const Request& re
     // A plan is built for the least reach it can do with: it then runs wherever there is more.
     for (const Reach level : kReaches) {
       if (level > reach || (level == Reach::load && !machine.can_pull && reach != Reach::full)) continue;
-      Candidate candidate{.algorithm = &algorithm,
-                          .shape = {.collective = request.collective,
-                                    .ranks = machine.ranks,
-                                    .root = request.root,
-                                    .peer = request.peer,
-                                    .in_place = request.in_place,
-                                    .reach = level}};
+      Candidate candidate;
+      candidate.algorithm = &algorithm;
+      candidate.shape.collective = request.collective;
+      candidate.shape.ranks = machine.ranks;
+      candidate.shape.root = request.root;
+      candidate.shape.peer = request.peer;
+      candidate.shape.in_place = request.in_place;
+      candidate.shape.reach = level;
       if (!algorithm.fits(candidate.shape)) continue;
       // With all memory mapped nothing needs to be pulled.
       if (reach == Reach::full && level == Reach::load) candidate.shape.reach = Reach::full;

@@ -40,11 +40,12 @@ struct Prepared {
   plan::Header header;
   plan::Program program;
   std::vector<PreparedLane> lanes;
-  bool only_reaches = false;         // no tile has to fit anywhere
-  std::uint32_t stage_chunks = 0;    // most that any rank has in a lane
-  std::uint32_t scratch_chunks = 0;  // of this rank
-  std::uint32_t value_chunks = 0;    // most that one message carries
-  std::uint32_t value_pipes = 0;     // most that leave any rank in a lane
+  bool only_reaches = false;                       // no tile has to fit anywhere
+  std::uint32_t stage_chunks = 0;                  // most that any rank has
+  std::vector<std::vector<std::uint32_t>> staged;  // per rank: which, in order; they lie one after the other
+  std::uint32_t scratch_chunks = 0;                // of this rank
+  std::uint32_t value_chunks = 0;                  // most that one message carries
+  std::uint32_t value_pipes = 0;                   // most that leave any rank in a lane
   // Per rank: what of its buffers others touch (transport::Tag::kReachesIn, kReachesOut).
   std::vector<std::uint32_t> reached;
   // Two steps in a row: what others need goes to the stage, what is needed is taken from theirs.
