@@ -40,9 +40,10 @@ Result<Address> address_of(std::string_view name) {
   if (name.empty() || name == "@") return invalid_argument("a socket needs a name: a path, or '@' and a name");
   if (name.find('\0') != std::string_view::npos) return invalid_argument("the name of a socket has a zero byte in it");
   if (name.size() > kSocketNameBytesMax)
-    return invalid_argument(fmt::format("the socket path '{}' has {} bytes and the kernel takes {}; choose a shorter "
-                                        "directory, such as one below /tmp",
-                                        name, name.size(), kSocketNameBytesMax));
+    return invalid_argument(
+        fmt::format("the socket path '{}' has {} bytes and the kernel takes {}; choose a shorter "
+                    "directory, such as one below /tmp",
+                    name, name.size(), kSocketNameBytesMax));
   Address address;
   address.bytes.sun_family = AF_UNIX;
   std::copy(name.begin(), name.end(), address.bytes.sun_path);
@@ -59,8 +60,8 @@ Status path_failure(std::string_view doing, std::string_view name, int error) {
     return invalid_argument(fmt::format("cannot {} '{}': there is no directory '{}'; create it or choose another path",
                                         doing, name, directory_of(name)));
   if (error == EACCES || error == EPERM || error == EROFS)
-    return invalid_argument(fmt::format("cannot {} '{}': {}; choose a directory of your own", doing, name,
-                                        error_text(error)));
+    return invalid_argument(
+        fmt::format("cannot {} '{}': {}; choose a directory of your own", doing, name, error_text(error)));
   return {Code::network, fmt::format("cannot {} '{}': {}", doing, name, error_text(error))};
 }
 
@@ -133,9 +134,10 @@ Status remove_dead_socket(std::string_view name, const Address& address, SocketK
   struct stat found {};
   if (::lstat(path.c_str(), &found) != 0) return errno == ENOENT ? Status() : path_failure("listen on", name, errno);
   if (!S_ISSOCK(found.st_mode))
-    return invalid_argument(fmt::format("cannot listen on '{}': there is a file that is no socket; choose another path "
-                                        "or remove it",
-                                        name));
+    return invalid_argument(
+        fmt::format("cannot listen on '{}': there is a file that is no socket; choose another path "
+                    "or remove it",
+                    name));
   TUTTI_ASSIGN(const FileDescriptor probe, create_socket(kind));
   if (::connect(probe.get(), address.get(), address.length) == 0 || errno != ECONNREFUSED)
     return {Code::invalid_usage, fmt::format("cannot listen on '{}': another process does already; every start needs a "
@@ -318,8 +320,7 @@ Result<UnixSocket> UnixListener::accept(Deadline deadline) {
 void UnixListener::remove_path() noexcept {
   if (path_.empty()) return;
   struct stat found {};
-  if (::lstat(path_.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_)
-    ::unlink(path_.c_str());
+  if (::lstat(path_.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_) ::unlink(path_.c_str());
   path_.clear();
 }
 

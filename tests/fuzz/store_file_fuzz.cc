@@ -1,4 +1,5 @@
-// Any bytes as the file of a store: the parser answers, never goes past the end, and what it accepts is what is written.
+// Any bytes as the file of a store: the parser answers, never goes past the end, and what it accepts is what is
+// written.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -41,7 +41,7 @@ class FileStore final : public Store {
 
  private:
   Status prepare_header();
-  Status catch_up();         // having the turn
+  Status catch_up();  // having the turn
   Status catch_up_if_grown(Deadline deadline);
   Status append(std::string_view key, std::span<const std::byte> value);  // having the turn, all caught up
   Result<std::optional<Bytes>> look_up(std::string_view key, Deadline deadline);
@@ -91,9 +91,10 @@ Status FileStore::catch_up() {
     while (true) {
       const auto record = parse_record(rest);
       if (!record)
-        return invalid_argument(fmt::format("the store '{}' is damaged at byte {}: {}; remove it and start all ranks "
-                                            "again",
-                                            file_.path(), offset_, record.status().text()));
+        return invalid_argument(
+            fmt::format("the store '{}' is damaged at byte {}: {}; remove it and start all ranks "
+                        "again",
+                        file_.path(), offset_, record.status().text()));
       if (!record->has_value()) break;
       TUTTI_TRY(table_.set((*record)->key, (*record)->value));
       offset_ += (*record)->bytes;

@@ -55,9 +55,10 @@ Status check_file_header(std::span<const std::byte> bytes) {
   ByteReader reader(bytes.subspan(kFileMagic.size()));
   const auto version = reader.number<std::uint32_t>();
   if (*version != kFileVersion)
-    return invalid_argument(fmt::format("the file is of version {} of the format, this program writes version {}; run "
-                                        "all ranks with the same version of Tutti, or remove the file",
-                                        *version, kFileVersion));
+    return invalid_argument(
+        fmt::format("the file is of version {} of the format, this program writes version {}; run "
+                    "all ranks with the same version of Tutti, or remove the file",
+                    *version, kFileVersion));
   if (*reader.number<std::uint32_t>() != 0) return invalid_argument("the header of the file is damaged; remove it");
   return {};
 }

@@ -37,6 +37,7 @@ bool read_value(ByteReader& reader, Bytes& value) {
 bool read_arguments(ByteReader& reader, Request& request) {
   switch (request.kind) {
     case RequestKind::get:
+    case RequestKind::give_up:
     case RequestKind::wait: return true;
     case RequestKind::set: return read_value(reader, request.value);
     case RequestKind::compare_and_swap:
@@ -67,10 +68,10 @@ Result<std::optional<std::span<const std::byte>>> parse_frame(std::span<const st
 Bytes frame_of(const Request& request) {
   Bytes body;
   append_number(body, static_cast<std::uint8_t>(request.kind));
-  append_number(body, request.number);
   append_counted(body, bytes_of(request.key));
   switch (request.kind) {
     case RequestKind::get:
+    case RequestKind::give_up:
     case RequestKind::wait: break;
     case RequestKind::add: append_number(body, request.delta); break;
     case RequestKind::compare_and_swap:
@@ -84,7 +85,6 @@ Bytes frame_of(const Request& request) {
 
 Bytes frame_of(const Reply& reply) {
   Bytes body;
-  append_number(body, reply.number);
   append_number(body, static_cast<std::uint8_t>(reply.outcome));
   append_number(body, static_cast<std::uint8_t>(reply.code));
   append_counted(body, reply.value);
@@ -94,16 +94,13 @@ Bytes frame_of(const Reply& reply) {
 Result<Request> parse_request(std::span<const std::byte> body) {
   ByteReader reader(body);
   const auto kind = reader.number<std::uint8_t>();
-  const auto number = reader.number<std::uint32_t>();
-  if (!kind || !number) return invalid_argument("a request ends before its number");
-  if (*kind < static_cast<std::uint8_t>(RequestKind::set) ||
-      *kind > static_cast<std::uint8_t>(RequestKind::compare_and_swap))
+  if (!kind) return invalid_argument("a request has no kind");
+  if (*kind < static_cast<std::uint8_t>(RequestKind::set) || *kind > static_cast<std::uint8_t>(RequestKind::give_up))
     return invalid_argument(fmt::format("there is no request of kind {}", *kind));
   const auto key = read_counted(reader, kKeyBytesMax);
   if (!key || key->empty()) return invalid_argument("a request has no key or one outside of the limits");
   Request request;
   request.kind = static_cast<RequestKind>(*kind);
-  request.number = *number;
   request.key = text_of(*key);
   if (!read_arguments(reader, request)) return invalid_argument("a request ends early or has a value over the limit");
   if (!reader.rest().empty())
@@ -113,15 +110,13 @@ Result<Request> parse_request(std::span<const std::byte> body) {
 
 Result<Reply> parse_reply(std::span<const std::byte> body) {
   ByteReader reader(body);
-  const auto number = reader.number<std::uint32_t>();
   const auto outcome = reader.number<std::uint8_t>();
   const auto code = reader.number<std::uint8_t>();
   Reply reply;
-  if (!number || !outcome || !code || !is_code(*code) || !read_value(reader, reply.value) || !reader.rest().empty())
+  if (!outcome || !code || !is_code(*code) || !read_value(reader, reply.value) || !reader.rest().empty())
     return invalid_argument("a reply is cut short, too long or has no known code");
   if (*outcome < static_cast<std::uint8_t>(Outcome::value) || *outcome > static_cast<std::uint8_t>(Outcome::failure))
     return invalid_argument(fmt::format("there is no outcome {}", *outcome));
-  reply.number = *number;
   reply.outcome = static_cast<Outcome>(*outcome);
   reply.code = static_cast<Code>(*code);
   if ((reply.outcome == Outcome::failure) == (reply.code == Code::ok))

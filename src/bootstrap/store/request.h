@@ -11,13 +11,12 @@
 
 namespace tutti::bootstrap {
 
-enum class RequestKind : std::uint8_t { set = 1, get = 2, wait = 3, add = 4, compare_and_swap = 5 };
+// Every request gets one reply, and the next request comes after it. Only give_up comes while a wait has no reply yet,
+// and gets none of its own: it makes the wait's reply `absent`, unless the value is already on its way.
+enum class RequestKind : std::uint8_t { set = 1, get = 2, wait = 3, add = 4, compare_and_swap = 5, give_up = 6 };
 
-// Every request gets one reply with its number. A client that has stopped waiting sends its next request, which takes
-// the place of the one before; it knows a reply that comes too late by its number.
 struct Request {
   RequestKind kind = RequestKind::get;
-  std::uint32_t number = 0;
   std::string key = {};
   std::int64_t delta = 0;  // of add
   Bytes expected = {};     // of compare_and_swap
@@ -28,7 +27,6 @@ struct Request {
 enum class Outcome : std::uint8_t { value = 1, absent = 2, failure = 3 };
 
 struct Reply {
-  std::uint32_t number = 0;
   Outcome outcome = Outcome::absent;
   Code code = Code::ok;  // of a failure, whose text is the value
   Bytes value = {};

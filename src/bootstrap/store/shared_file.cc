@@ -39,16 +39,18 @@ Status open_failure(const std::string& path, int error) {
   const std::string directory = parent.empty() ? "." : parent.string();
   std::error_code ignored;
   if ((error == ENOENT || error == ENOTDIR) && !std::filesystem::is_directory(directory, ignored))
-    return invalid_argument(fmt::format("cannot open the store '{}': there is no directory '{}'; create it or choose "
-                                        "another path",
-                                        path, directory));
+    return invalid_argument(
+        fmt::format("cannot open the store '{}': there is no directory '{}'; create it or choose "
+                    "another path",
+                    path, directory));
   if (error == EACCES || error == EPERM || error == EROFS)
-    return invalid_argument(fmt::format("cannot open the store '{}': {}; choose a path in a directory of your own", path,
-                                        os::error_text(error)));
+    return invalid_argument(fmt::format("cannot open the store '{}': {}; choose a path in a directory of your own",
+                                        path, os::error_text(error)));
   if (error == ELOOP || error == EISDIR)
-    return invalid_argument(fmt::format("cannot open the store '{}': it is a link or a directory; give the path of a "
-                                        "file",
-                                        path));
+    return invalid_argument(
+        fmt::format("cannot open the store '{}': it is a link or a directory; give the path of a "
+                    "file",
+                    path));
   return {Code::invalid_argument, fmt::format("cannot open the store '{}': {}", path, os::error_text(error))};
 }
 
@@ -58,9 +60,10 @@ Status check_file(const std::string& path, int fd) {
   if (!S_ISREG(found.st_mode))
     return invalid_argument(fmt::format("the store '{}' is no plain file; give the path of a file", path));
   if (found.st_uid != ::geteuid())
-    return invalid_argument(fmt::format("the store '{}' belongs to user {} and this process runs as user {}; choose a "
-                                        "path of your own",
-                                        path, found.st_uid, ::geteuid()));
+    return invalid_argument(
+        fmt::format("the store '{}' belongs to user {} and this process runs as user {}; choose a "
+                    "path of your own",
+                    path, found.st_uid, ::geteuid()));
   return {};
 }
 
@@ -86,7 +89,8 @@ Result<SharedFile::Opened> SharedFile::open(const std::string& path, Deadline de
     }
     // The last one to go has removed the path after it was opened here: there is a new one to open.
     if (deadline.has_passed(os::now()))
-      return Status(Code::timed_out, fmt::format("the store '{}' was removed again and again while it was opened", path));
+      return Status(Code::timed_out,
+                    fmt::format("the store '{}' was removed again and again while it was opened", path));
   }
 }
 
@@ -140,8 +144,8 @@ Status SharedFile::read(std::uint64_t offset, std::span<std::byte> bytes) const 
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return io_failure("read", path_, errno);
     if (got == 0)
-      return {Code::network, fmt::format("the store '{}' became shorter while it was read; who else writes there?",
-                                         path_)};
+      return {Code::network,
+              fmt::format("the store '{}' became shorter while it was read; who else writes there?", path_)};
     offset += static_cast<std::uint64_t>(got);
     bytes = bytes.subspan(static_cast<std::size_t>(got));
   }

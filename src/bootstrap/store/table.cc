@@ -18,8 +18,8 @@ Status check_key(std::string_view key) {
 
 Status check_value(std::string_view key, std::size_t value_bytes) {
   if (value_bytes <= kValueBytesMax) return {};
-  return invalid_argument(fmt::format("the value of key '{}' has {} bytes; a store takes at most {}", key, value_bytes,
-                                      kValueBytesMax));
+  return invalid_argument(
+      fmt::format("the value of key '{}' has {} bytes; a store takes at most {}", key, value_bytes, kValueBytesMax));
 }
 
 const Bytes* Table::find(std::string_view key) const {
@@ -54,15 +54,14 @@ Result<std::int64_t> counter_after(std::string_view key, const Bytes* current, s
   std::int64_t before = 0;
   if (current != nullptr) {
     if (current->size() != sizeof(before))
-      return Status(Code::invalid_usage,
-                    fmt::format("key '{}' holds {} bytes and is no counter; add() needs a key of its own", key,
-                                current->size()));
+      return Status(
+          Code::invalid_usage,
+          fmt::format("key '{}' holds {} bytes and is no counter; add() needs a key of its own", key, current->size()));
     before = *ByteReader(*current).number<std::int64_t>();
   }
   std::int64_t sum = 0;
   if (__builtin_add_overflow(before, delta, &sum))
-    return Status(Code::invalid_usage,
-                  fmt::format("counter '{}' is {} and can not take {} more", key, before, delta));
+    return Status(Code::invalid_usage, fmt::format("counter '{}' is {} and can not take {} more", key, before, delta));
   return sum;
 }
 
