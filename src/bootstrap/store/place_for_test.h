@@ -1,0 +1,124 @@
+// For tests: stores of every kind in a directory that goes away, and work in several processes.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bootstrap/store.h"
+#include "bootstrap/store/bytes.h"
+#include "bootstrap/store/file_store.h"
+#include "bootstrap/store/process_store.h"
+#include "bootstrap/store/unix_store.h"
+#include "os/clock.h"
+
+namespace tutti::bootstrap {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tutti-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+    path_ = pattern;
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string operator/(std::string_view name) const { return (path_ / name).string(); }
+  bool is_empty() const { return std::filesystem::is_empty(path_); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline Deadline soon(std::chrono::nanoseconds wait = std::chrono::seconds(30)) {
+  return Deadline::after(os::now(), wait);
+}
+inline Deadline passed() { return {os::now()}; }
+
+inline Bytes value_of(std::string_view text) {
+  const auto bytes = bytes_of(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+enum class Kind { process, file, unix_socket };
+inline std::string name_of(Kind kind) {
+  switch (kind) {
+    case Kind::process: return "Process";
+    case Kind::file: return "File";
+    case Kind::unix_socket: return "Unix";
+  }
+  return "";
+}
+
+// Where several open the same store: handles of their own where the kind has them. The first one serves.
+class Place {
+ public:
+  explicit Place(Kind kind) : kind_(kind) {}
+
+  Store& open() {
+    if (kind_ != Kind::process || stores_.empty()) {
+      auto store = create();
+      if (!store) ADD_FAILURE() << store.status().text();
+      if (!store) std::abort();
+      stores_.push_back(*std::move(store));
+    }
+    return *stores_.back();
+  }
+  std::string address() const { return (kind_ == Kind::file ? "file:" : "unix:") + path(); }
+  std::string path() const { return directory_ / "store"; }
+  const TemporaryDirectory& directory() const { return directory_; }
+  void close_all() {
+    while (!stores_.empty()) stores_.pop_back();  // the one that serves goes last
+  }
+  ~Place() { close_all(); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+ private:
+  Result<std::unique_ptr<Store>> create() {
+    switch (kind_) {
+      case Kind::process: return create_process_store();
+      case Kind::file: return open_file_store(path(), soon());
+      case Kind::unix_socket:
+        return stores_.empty() ? serve_unix_store(path(), soon()) : connect_unix_store(path(), soon());
+    }
+    return Status(Code::internal, "no such kind");
+  }
+
+  Kind kind_;
+  TemporaryDirectory directory_;
+  std::vector<std::unique_ptr<Store>> stores_;
+};
+
+// Runs the work in that many processes and counts those that returned true. None outlives a minute.
+inline int run_in_processes(int count, const std::function<bool(int)>& work) {
+  std::vector<pid_t> children;
+  for (int index = 0; index < count; ++index) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      ::_exit(work(index) ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  int succeeded = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    if (::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0) ++succeeded;
+  }
+  return succeeded;
+}
+
+}  // namespace tutti::bootstrap
