@@ -119,6 +119,36 @@ void print_large(std::size_t source_count, std::size_t target_count) {
   }
 }
 
+// What an engine does with a large buffer: tile after tile, each of them one call.
+std::function<void()> pass(const Buffers& buffers, std::size_t bytes, std::size_t tile_bytes, bool streaming) {
+  const engine::Kernel kernel = engine::kernel_of(DataType::float32, Op::sum);
+  return [=, &buffers] {
+    std::vector<const std::byte*> sources = buffers.sources;
+    std::vector<std::byte*> targets = buffers.targets;
+    for (std::size_t at = 0; at < bytes; at += tile_bytes) {
+      kernel({sources, targets, tile_bytes / sizeof(float), nullptr, 1, streaming});
+      for (const std::byte*& source : sources) source += tile_bytes;
+      for (std::byte*& target : targets) target += tile_bytes;
+    }
+  };
+}
+
+void print_tiles() {
+  constexpr std::size_t kBytes = 64u << 20;
+  fmt::print("\nGB/s of result of a float32 sum of {} in tiles, streaming\n", text_of(kBytes));
+  fmt::print("{:>7} {:>7} {:>8} {:>9} {:>9}\n", "sources", "targets", "tile", "off", "on");
+  for (const std::size_t count : {2, 4, 8}) {
+    const Buffers buffers(count, count, kBytes);
+    for (const std::size_t tile_bytes : {4ul << 10, 16ul << 10, 64ul << 10, 256ul << 10}) {
+      const auto seconds =
+          seconds_of({pass(buffers, kBytes, tile_bytes, false), pass(buffers, kBytes, tile_bytes, true)});
+      fmt::print("{:>7} {:>7} {:>8}", count, count, text_of(tile_bytes));
+      for (const double time : seconds) fmt::print(" {:>9.2f}", 1e-9 * static_cast<double>(kBytes) / time);
+      fmt::print("\n");
+    }
+  }
+}
+
 void print_small() {
   fmt::print("\nns of a float32 sum into one target\n{:>8}", "");
   for (const std::size_t source_count : {2, 3, 4, 8}) fmt::print(" {:>5} sources", source_count);
@@ -142,5 +172,6 @@ int main() {
              "streaming", "f16", "bf16");
   for (const std::size_t count : {1, 2, 4, 8}) print_large(count, count);
   for (const std::size_t count : {2, 4, 8}) print_large(count, 1);
+  print_tiles();
   print_small();
 }
