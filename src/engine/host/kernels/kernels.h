@@ -27,10 +27,8 @@ using Kernel = void (*)(const Operands&);
 Kernel kernel_of(DataType type, Op op);
 
 // Sums of 8- and 16-bit floats may overflow where the average does not, so averages of these types multiply every input
-// by static_cast<float>(1)/n, given as a factor, and divide by nothing. All other types divide the complete sum.
+// by average_factor and divide by nothing. All other types divide the complete sum.
 bool is_narrow(DataType type);
-
-// The factor of every input of an average of a narrow type.
 inline double average_factor(Rank ranks) { return 1.0f / static_cast<float>(ranks); }
 
 // A target that is the source is left alone.

@@ -23,16 +23,6 @@ namespace {
 template <std::int64_t kTarget>
 struct TargetKernels;
 
-// For integers there are no vector instructions that divide.
-template <class T>
-void portable_sum(const Operands& operands) {
-  constexpr bool kIsSigned = std::is_signed_v<T>;
-  constexpr DataType kType = sizeof(T) == 1   ? (kIsSigned ? DataType::int8 : DataType::uint8)
-                             : sizeof(T) == 4 ? (kIsSigned ? DataType::int32 : DataType::uint32)
-                                              : (kIsSigned ? DataType::int64 : DataType::uint64);
-  portable_kernel_of(kType, Op::sum)(operands);
-}
-
 }  // namespace
 
 }  // namespace tutti::engine

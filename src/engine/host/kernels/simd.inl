@@ -9,78 +9,113 @@ HWY_BEFORE_NAMESPACE();
 namespace tutti::engine {
 namespace HWY_NAMESPACE {
 
-void copy_vectors(const std::byte* source, std::span<std::byte* const> targets, std::size_t bytes, bool streaming) {
-  if (bytes == 0) return;
+template <class Lanes>
+HWY_INLINE bool is_less_than_a_vector(const Operands& operands) {
+  return operands.elements < hn::Lanes(hn::ScalableTag<typename Lanes::Wide>());
+}
+
+// This and kernel_of_target are templates so that they are compiled only for the targets that are used.
+template <std::int64_t kTarget>
+void copy_of_target(const std::byte* source, std::span<std::byte* const> targets, std::size_t bytes, bool streaming) {
+  using Lanes = PlainLanes<std::uint8_t>;
   const Operands operands{{&source, 1}, targets, bytes, nullptr, 1, streaming};
-  run(Fixed<PlainLanes<std::uint8_t>, Add, 1>(operands), operands);
+  if (is_less_than_a_vector<Lanes>(operands)) return portable_copy(source, targets, bytes, streaming);
+  run(Fixed<Lanes, Add, 1>(operands), operands);
 }
 
-template <class Lanes>
-HWY_INLINE void run_adjusted(const Operands& operands) {
+// What is rare, for which more code is not worth its size: few elements are done one by one, and none is streamed.
+template <DataType kType, class Lanes, class Operation>
+void reduce(const Operands& operands) {
+  if (is_less_than_a_vector<Lanes>(operands)) return portable_kernel_of(kType, Operation::kOp)(operands);
+  run_vectors(Any<Lanes, Operation>(operands), operands);
+}
+
+// There are no vector instructions that divide integers.
+template <DataType kType, class Lanes>
+HWY_NOINLINE void reduce_adjusted(const Operands& operands) {
   if constexpr (hwy::IsFloat<typename Lanes::Wide>()) {
-    run(Adjusted<Lanes>(operands), operands);
-  } else {
-    portable_sum<typename Lanes::Wide>(operands);
+    if (!is_less_than_a_vector<Lanes>(operands)) return run(Adjusted<Lanes>(operands), operands);
   }
+  portable_kernel_of(kType, Op::sum)(operands);
 }
 
 template <class Lanes>
-void reduce_sum(const Operands& operands) {
+HWY_NOINLINE void sum_few(const Operands& operands) {
   if (operands.elements == 0) return;
-  if (operands.factors != nullptr || operands.divide_by != 1) return run_adjusted<Lanes>(operands);
-  if constexpr (std::is_same_v<Lanes, PlainLanes<float>>) {
-    switch (operands.sources.size()) {
-      case 2: return run(Fixed<Lanes, Add, 2>(operands), operands);
-      case 3: return run(Fixed<Lanes, Add, 3>(operands), operands);
-      case 4: return run(Fixed<Lanes, Add, 4>(operands), operands);
-      case 8: return run(Fixed<Lanes, Add, 8>(operands), operands);
-      default: break;
-    }
-  }
+  run_few(hn::Half<hn::ScalableTag<typename Lanes::Wide>>(), Any<Lanes, Add>(operands), operands);
+}
+
+// Shared by integers with and without a sign.
+template <class Lanes>
+HWY_NOINLINE void sum_unadjusted(const Operands& operands) {
+  if (is_less_than_a_vector<Lanes>(operands)) return sum_few<Lanes>(operands);
   run(Any<Lanes, Add>(operands), operands);
 }
 
-template <class Lanes, class Operation>
-void reduce(const Operands& operands) {
-  if (operands.elements != 0) run(Any<Lanes, Operation>(operands), operands);
+template <DataType kType, class Lanes>
+void sum(const Operands& operands) {
+  if (operands.factors != nullptr || operands.divide_by != 1) return reduce_adjusted<kType, Lanes>(operands);
+  if constexpr (sizeof(typename Lanes::Bits) == 1) {
+    reduce<kType, Lanes, Add>(operands);
+  } else {
+    sum_unadjusted<typename Lanes::Unsigned>(operands);
+  }
 }
 
-template <class Lanes>
-Kernel kernel_for(DataType type, Op op) {
-  // Highway multiplies no bytes, and 64-bit integers not everywhere.
-  constexpr bool kMultiplies = hwy::IsFloat<typename Lanes::Wide>() || sizeof(typename Lanes::Wide) == 4;
+// For the type that matters most: numbers of sources that are frequent are known to the compiler.
+template <DataType kType, class Lanes>
+void sum_of_counts(const Operands& operands) {
+  if (operands.factors != nullptr || operands.divide_by != 1) return reduce_adjusted<kType, Lanes>(operands);
+  if (is_less_than_a_vector<Lanes>(operands)) return sum_few<Lanes>(operands);
+  switch (operands.sources.size()) {
+    case 2: return run(Fixed<Lanes, Add, 2>(operands), operands);
+    case 3: return run(Fixed<Lanes, Add, 3>(operands), operands);
+    case 4: return run(Fixed<Lanes, Add, 4>(operands), operands);
+    case 8: return run(Fixed<Lanes, Add, 8>(operands), operands);
+    default: return run(Any<Lanes, Add>(operands), operands);
+  }
+}
+
+template <DataType kType, class Lanes>
+Kernel kernel_for(Op op) {
+  using Wide = typename Lanes::Wide;
   switch (op) {
     case Op::sum:
     case Op::average:
-    case Op::scaled_sum: return reduce_sum<Lanes>;
-    case Op::product:
-      if constexpr (kMultiplies) {
-        return reduce<Lanes, Multiply>;
+    case Op::scaled_sum:
+      if constexpr (kType == DataType::float32) {
+        return sum_of_counts<kType, Lanes>;
       } else {
-        return portable_kernel_of(type, op);
+        return sum<kType, Lanes>;
       }
-    case Op::min: return reduce<Lanes, Smaller>;
-    case Op::max: return reduce<Lanes, Larger>;
+    case Op::product:
+      // Highway multiplies no bytes, and 64-bit integers not everywhere.
+      if constexpr (hwy::IsFloat<Wide>() || sizeof(Wide) == 4) {
+        return reduce<kType, Lanes, Multiply>;
+      } else {
+        return portable_kernel_of(kType, op);
+      }
+    case Op::min: return reduce<kType, Lanes, Smaller>;
+    case Op::max: return reduce<kType, Lanes, Larger>;
   }
   return nullptr;
 }
 
-// A template, so that it is compiled only for the targets that are used.
 template <std::int64_t kTarget>
 Kernel kernel_of_target(DataType type, Op op) {
   switch (type) {
-    case DataType::int8: return kernel_for<PlainLanes<std::int8_t>>(type, op);
-    case DataType::uint8: return kernel_for<PlainLanes<std::uint8_t>>(type, op);
-    case DataType::int32: return kernel_for<PlainLanes<std::int32_t>>(type, op);
-    case DataType::uint32: return kernel_for<PlainLanes<std::uint32_t>>(type, op);
-    case DataType::int64: return kernel_for<PlainLanes<std::int64_t>>(type, op);
-    case DataType::uint64: return kernel_for<PlainLanes<std::uint64_t>>(type, op);
-    case DataType::float16: return kernel_for<NarrowLanes<Float16Format>>(type, op);
-    case DataType::float32: return kernel_for<PlainLanes<float>>(type, op);
-    case DataType::float64: return kernel_for<PlainLanes<double>>(type, op);
-    case DataType::bfloat16: return kernel_for<NarrowLanes<Bfloat16Format>>(type, op);
-    case DataType::float8e4m3: return kernel_for<NarrowLanes<Float8e4m3Format>>(type, op);
-    case DataType::float8e5m2: return kernel_for<NarrowLanes<Float8e5m2Format>>(type, op);
+    case DataType::int8: return kernel_for<DataType::int8, PlainLanes<std::int8_t>>(op);
+    case DataType::uint8: return kernel_for<DataType::uint8, PlainLanes<std::uint8_t>>(op);
+    case DataType::int32: return kernel_for<DataType::int32, PlainLanes<std::int32_t>>(op);
+    case DataType::uint32: return kernel_for<DataType::uint32, PlainLanes<std::uint32_t>>(op);
+    case DataType::int64: return kernel_for<DataType::int64, PlainLanes<std::int64_t>>(op);
+    case DataType::uint64: return kernel_for<DataType::uint64, PlainLanes<std::uint64_t>>(op);
+    case DataType::float16: return kernel_for<DataType::float16, Float16Lanes>(op);
+    case DataType::float32: return kernel_for<DataType::float32, PlainLanes<float>>(op);
+    case DataType::float64: return kernel_for<DataType::float64, PlainLanes<double>>(op);
+    case DataType::bfloat16: return kernel_for<DataType::bfloat16, NarrowLanes<Bfloat16Format>>(op);
+    case DataType::float8e4m3: return kernel_for<DataType::float8e4m3, NarrowLanes<Float8e4m3Format>>(op);
+    case DataType::float8e5m2: return kernel_for<DataType::float8e5m2, NarrowLanes<Float8e5m2Format>>(op);
   }
   return nullptr;
 }
@@ -93,7 +128,8 @@ template <>
 struct TargetKernels<HWY_TARGET> {
   template <std::int64_t kTarget = HWY_TARGET>
   static KernelSet create() {
-    return {hwy::TargetName(HWY_TARGET), HWY_NAMESPACE::kernel_of_target<kTarget>, HWY_NAMESPACE::copy_vectors};
+    return {hwy::TargetName(HWY_TARGET), HWY_NAMESPACE::kernel_of_target<kTarget>,
+            HWY_NAMESPACE::copy_of_target<kTarget>};
   }
 };
 

@@ -3,11 +3,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace tutti::engine::HWY_NAMESPACE {
 
-// Any number of sources.
+// The value of a step: `one` vector of it or `four`, from the byte `at` of the sources.
 template <class LanesType, class Operation>
 struct Any {
   using Lanes = LanesType;
-  static constexpr bool kHasFour = true;
 
   explicit HWY_INLINE Any(const Operands& operands)
       : sources(operands.sources.data()), end(operands.sources.data() + operands.sources.size()) {}
@@ -23,18 +22,14 @@ struct Any {
 
   template <class D>
   HWY_INLINE typename Lanes::template Four<D> four(D d, std::size_t at) const {
-    const std::size_t bytes = hn::Lanes(d) * sizeof(typename Lanes::Bits);
-    const std::byte* memory = sources[0] + at;
-    auto v0 = Lanes::load(d, memory);
-    auto v1 = Lanes::load(d, memory + bytes);
-    auto v2 = Lanes::load(d, memory + 2 * bytes);
-    auto v3 = Lanes::load(d, memory + 3 * bytes);
+    hn::Vec<D> v0, v1, v2, v3, w0, w1, w2, w3;
+    Lanes::load_four(d, sources[0] + at, v0, v1, v2, v3);
     for (const auto* source = sources + 1; source != end; ++source) {
-      memory = *source + at;
-      v0 = Operation::combine(v0, Lanes::load(d, memory));
-      v1 = Operation::combine(v1, Lanes::load(d, memory + bytes));
-      v2 = Operation::combine(v2, Lanes::load(d, memory + 2 * bytes));
-      v3 = Operation::combine(v3, Lanes::load(d, memory + 3 * bytes));
+      Lanes::load_four(d, *source + at, w0, w1, w2, w3);
+      v0 = Operation::combine(v0, w0);
+      v1 = Operation::combine(v1, w1);
+      v2 = Operation::combine(v2, w2);
+      v3 = Operation::combine(v3, w3);
     }
     return {d, v0, v1, v2, v3};
   }
@@ -47,7 +42,6 @@ struct Any {
 template <class LanesType, class Operation, std::size_t kSources>
 struct Fixed {
   using Lanes = LanesType;
-  static constexpr bool kHasFour = true;
 
   explicit HWY_INLINE Fixed(const Operands& operands) {
     for (std::size_t s = 0; s < kSources; ++s) sources[s] = operands.sources[s];
@@ -62,126 +56,155 @@ struct Fixed {
 
   template <class D>
   HWY_INLINE typename Lanes::template Four<D> four(D d, std::size_t at) const {
-    const std::size_t bytes = hn::Lanes(d) * sizeof(typename Lanes::Bits);
-    return {d, one(d, at), one(d, at + bytes), one(d, at + 2 * bytes), one(d, at + 3 * bytes)};
+    hn::Vec<D> v0, v1, v2, v3, w0, w1, w2, w3;
+    Lanes::load_four(d, sources[0] + at, v0, v1, v2, v3);
+    for (std::size_t s = 1; s < kSources; ++s) {
+      Lanes::load_four(d, sources[s] + at, w0, w1, w2, w3);
+      v0 = Operation::combine(v0, w0);
+      v1 = Operation::combine(v1, w1);
+      v2 = Operation::combine(v2, w2);
+      v3 = Operation::combine(v3, w3);
+    }
+    return {d, v0, v1, v2, v3};
   }
 
   const std::byte* sources[kSources];
 };
 
-// A sum whose inputs are multiplied or which is divided; only of floats.
+// A sum of floats whose inputs are multiplied or which is divided. Dividing by 1 changes no bit and is left out;
+// multiplying by 1 changes none either.
 template <class LanesType>
 struct Adjusted {
   using Lanes = LanesType;
-  static constexpr bool kHasFour = false;
+  using Wide = typename Lanes::Wide;
 
   explicit HWY_INLINE Adjusted(const Operands& from) : operands(from) {}
 
-  template <class D>
-  HWY_INLINE hn::Vec<D> input(D d, std::size_t source, std::size_t at) const {
-    const auto value = Lanes::load(d, operands.sources[source] + at);
-    const double factor = operands.factors != nullptr ? operands.factors[source] : 1;
-    if (factor == 1) return value;
-    return hn::Mul(value, hn::Set(d, static_cast<typename Lanes::Wide>(factor)));
+  HWY_INLINE Wide factor(std::size_t source) const {
+    return operands.factors != nullptr ? static_cast<Wide>(operands.factors[source]) : Wide{1};
   }
 
   template <class D>
   HWY_INLINE hn::Vec<D> one(D d, std::size_t at) const {
-    auto value = input(d, 0, at);
-    for (std::size_t s = 1; s < operands.sources.size(); ++s) value = hn::Add(value, input(d, s, at));
+    auto value = hn::Mul(Lanes::load(d, operands.sources[0] + at), hn::Set(d, factor(0)));
+    for (std::size_t s = 1; s < operands.sources.size(); ++s) {
+      value = hn::Add(value, hn::Mul(Lanes::load(d, operands.sources[s] + at), hn::Set(d, factor(s))));
+    }
+    return divided(d, value);
+  }
+
+  template <class D>
+  HWY_INLINE typename Lanes::template Four<D> four(D d, std::size_t at) const {
+    hn::Vec<D> v0, v1, v2, v3, w0, w1, w2, w3;
+    Lanes::load_four(d, operands.sources[0] + at, v0, v1, v2, v3);
+    const auto first = hn::Set(d, factor(0));
+    v0 = hn::Mul(v0, first);
+    v1 = hn::Mul(v1, first);
+    v2 = hn::Mul(v2, first);
+    v3 = hn::Mul(v3, first);
+    for (std::size_t s = 1; s < operands.sources.size(); ++s) {
+      const auto multiplier = hn::Set(d, factor(s));
+      Lanes::load_four(d, operands.sources[s] + at, w0, w1, w2, w3);
+      v0 = hn::Add(v0, hn::Mul(w0, multiplier));
+      v1 = hn::Add(v1, hn::Mul(w1, multiplier));
+      v2 = hn::Add(v2, hn::Mul(w2, multiplier));
+      v3 = hn::Add(v3, hn::Mul(w3, multiplier));
+    }
+    return {d, divided(d, v0), divided(d, v1), divided(d, v2), divided(d, v3)};
+  }
+
+  template <class D>
+  HWY_INLINE hn::Vec<D> divided(D d, hn::Vec<D> value) const {
     if (operands.divide_by == 1) return value;
-    return hn::Div(value, hn::Set(d, static_cast<typename Lanes::Wide>(operands.divide_by)));
+    return hn::Div(value, hn::Set(d, static_cast<Wide>(operands.divide_by)));
   }
 
   const Operands& operands;
 };
 
 template <class Lanes, class D>
-HWY_INLINE void store_one(D d, const Operands& operands, std::size_t at, hn::Vec<D> value) {
+HWY_INLINE void store_one(D d, std::span<std::byte* const> targets, std::size_t at, hn::Vec<D> value) {
   const typename Lanes::template One<D> encoded(d, value);
-  for (std::byte* target : operands.targets) encoded.store(d, target + at);
+  for (std::byte* target : targets) encoded.store(d, target + at);
 }
 
-// Elements [begin, end), at least a vector of them and, where four are not taken at once, fewer than many. The last
-// vector overlaps the one before it rather than being a partial one; in place its sources would then have been
-// overwritten, so it is computed first and stored last.
-template <bool kStream, class Value, class D>
-HWY_INLINE void run_vectors(D d, const Value& value, const Operands& operands, std::size_t begin, std::size_t end) {
-  using Lanes = typename Value::Lanes;
-  constexpr std::size_t kSize = sizeof(typename Lanes::Bits);
-  const std::size_t bytes = hn::Lanes(d) * kSize;
-  const std::size_t stop = end * kSize;
-  const auto last = value.one(d, stop - bytes);
-  std::size_t at = begin * kSize;
-  if constexpr (Value::kHasFour) {
-    for (; at + 4 * bytes <= stop; at += 4 * bytes) {
-      const auto four = value.four(d, at);
-      for (std::byte* target : operands.targets) four.template store<kStream>(d, target + at);
-    }
-  }
-  for (; at + bytes <= stop; at += bytes) store_one<Lanes>(d, operands, at, value.one(d, at));
-  if (at < stop) store_one<Lanes>(d, operands, stop - bytes, last);
-}
-
-// Fewer elements than twice the lanes of D: two vectors that overlap, as wide as there are elements for.
-template <class Value, class D>
-HWY_INLINE void run_few(D d, const Value& value, const Operands& operands, std::size_t begin, std::size_t end) {
-  using Lanes = typename Value::Lanes;
-  constexpr std::size_t kSize = sizeof(typename Lanes::Bits);
-  const std::size_t lanes = hn::Lanes(d);
-  if (end - begin >= lanes) {
-    const auto last = value.one(d, (end - lanes) * kSize);
-    store_one<Lanes>(d, operands, begin * kSize, value.one(d, begin * kSize));
-    if (end - begin > lanes) store_one<Lanes>(d, operands, (end - lanes) * kSize, last);
-    return;
-  }
-  if constexpr (hn::MaxLanes(D()) > 1) run_few(hn::Half<D>(), value, operands, begin, end);
-}
-
-// How many elements come before the first at which all targets are aligned to a vector; `elements` if there is none.
-inline std::size_t head_of(const Operands& operands, std::size_t vector_bytes, std::size_t element_bytes) {
-  const auto misaligned = [&](const std::byte* target) {
-    return reinterpret_cast<std::uintptr_t>(target) & (vector_bytes - 1);
-  };
-  const std::size_t first = misaligned(operands.targets[0]);
-  const std::size_t head_bytes = (vector_bytes - first) & (vector_bytes - 1);
-  if (head_bytes % element_bytes != 0) return operands.elements;
-  for (const std::byte* target : operands.targets) {
-    if (misaligned(target) != first) return operands.elements;
-  }
-  return std::min<std::size_t>(head_bytes / element_bytes, operands.elements);
-}
-
+// At least a vector of elements. The last vector overlaps the one before it rather than being a partial one; in place
+// its sources would by then have been overwritten, so it is computed first and stored last.
 template <class Value>
-void run_streaming(const Value& value, const Operands& operands) {
+HWY_INLINE void run_vectors(const Value& value, const Operands& operands) {
   using Lanes = typename Value::Lanes;
   const hn::ScalableTag<typename Lanes::Wide> d;
-  const std::size_t vector_bytes = hn::Lanes(d) * sizeof(typename Lanes::Wide);
-  const std::size_t head = head_of(operands, vector_bytes, sizeof(typename Lanes::Bits));
-  if (operands.elements - head < 4 * hn::Lanes(d)) {
-    run_vectors<false>(d, value, operands, 0, operands.elements);
-    return;
+  const std::size_t bytes = hn::Lanes(d) * sizeof(typename Lanes::Bits);
+  const std::size_t end = operands.elements * sizeof(typename Lanes::Bits);
+  const std::span<std::byte* const> targets = operands.targets;
+  auto last = hn::Zero(d);
+  if (end % bytes != 0) last = value.one(d, end - bytes);
+  std::size_t at = 0;
+  for (; at + 4 * bytes <= end; at += 4 * bytes) {
+    const auto four = value.four(d, at);
+    for (std::byte* target : targets) four.template store<false>(d, target + at);
   }
-  // A head is at most a vector of memory, which for narrow types is several of the computation.
-  std::size_t begin = 0;
-  for (; begin + hn::Lanes(d) <= head; begin += hn::Lanes(d)) {
-    run_few(d, value, operands, begin, begin + hn::Lanes(d));
+  for (; at + bytes <= end; at += bytes) store_one<Lanes>(d, targets, at, value.one(d, at));
+  if (at != end) store_one<Lanes>(d, targets, end - bytes, last);
+}
+
+// How many bytes come before the first at which all targets are aligned for streaming, or `none`.
+inline std::size_t head_of(std::span<std::byte* const> targets, std::size_t alignment, std::size_t none) {
+  const auto misaligned = [alignment](const std::byte* target) {
+    return reinterpret_cast<std::uintptr_t>(target) & (alignment - 1);
+  };
+  const std::size_t first = misaligned(targets[0]);
+  for (const std::byte* target : targets) {
+    if (misaligned(target) != first) return none;
   }
-  if (begin < head) run_few(d, value, operands, begin, head);
-  run_vectors<true>(d, value, operands, head, operands.elements);
+  return (alignment - first) & (alignment - 1);
+}
+
+// As run_vectors, but stores around the caches. False, and nothing done, where the targets do not allow it: there are
+// few elements or they are differently aligned. What lies before the first aligned byte is done as the last vectors
+// are, computed first and stored last.
+template <class Value>
+HWY_NOINLINE bool try_streaming(const Value& value, const Operands& operands) {
+  using Lanes = typename Value::Lanes;
+  const hn::ScalableTag<typename Lanes::Wide> d;
+  constexpr std::size_t kSize = sizeof(typename Lanes::Bits);
+  const std::size_t step = 4 * hn::Lanes(d) * kSize;
+  const std::size_t end = operands.elements * kSize;
+  const std::span<std::byte* const> targets = operands.targets;
+  const std::size_t head = head_of(targets, hn::Lanes(d) * sizeof(typename Lanes::Wide), end);
+  if (head % kSize != 0 || head + step > end) return false;
+  const auto front = value.four(d, 0);
+  const auto back = value.four(d, end - step);
+  for (std::size_t at = head; at + step <= end; at += step) {
+    const auto four = value.four(d, at);
+    for (std::byte* target : targets) four.template store<true>(d, target + at);
+  }
   hwy::FlushStream();
+  for (std::byte* target : targets) {
+    if (head != 0) front.template store<false>(d, target);
+    if ((end - head) % step != 0) back.template store<false>(d, target + end - step);
+  }
+  return true;
+}
+
+// Fewer elements than a vector: two vectors that overlap, as wide as there are elements for.
+template <class Value, class D>
+HWY_INLINE void run_few(D d, const Value& value, const Operands& operands) {
+  using Lanes = typename Value::Lanes;
+  const std::size_t lanes = hn::Lanes(d);
+  if (operands.elements >= lanes) {
+    const std::size_t at = (operands.elements - lanes) * sizeof(typename Lanes::Bits);
+    const auto last = value.one(d, at);
+    store_one<Lanes>(d, operands.targets, 0, value.one(d, 0));
+    store_one<Lanes>(d, operands.targets, at, last);
+  } else if constexpr (hn::MaxLanes(D()) > 1) {
+    run_few(hn::Half<D>(), value, operands);
+  }
 }
 
 template <class Value>
 HWY_INLINE void run(const Value& value, const Operands& operands) {
-  const hn::ScalableTag<typename Value::Lanes::Wide> d;
-  if (operands.elements < 2 * hn::Lanes(d)) {
-    run_few(d, value, operands, 0, operands.elements);
-  } else if (Value::kHasFour && operands.streaming) {
-    run_streaming(value, operands);
-  } else {
-    run_vectors<false>(d, value, operands, 0, operands.elements);
-  }
+  if (!operands.streaming || !try_streaming(value, operands)) run_vectors(value, operands);
 }
 
 }  // namespace tutti::engine::HWY_NAMESPACE
