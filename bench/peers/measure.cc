@@ -220,7 +220,7 @@ Status measure(const Request& request, Driver& driver) {
 int exit_code_of(const Status& status) {
   if (status) return 0;
   fmt::print(stderr, "{}\n", status.text());
-  return status.code() == Code::unsupported ? kUnsupportedExitCode : 1;
+  return 1;
 }
 
 }  // namespace tutti::bench

@@ -70,7 +70,6 @@ void fill_pattern(std::span<float> elements, Rank rank);
 Status measure(const Request& request, Driver& driver);
 
 // The end of every main(): the status as an exit code, its text on stderr.
-inline constexpr int kUnsupportedExitCode = 3;  // the peer has no such collective
 int exit_code_of(const Status& status);
 
 }  // namespace tutti::bench
