@@ -180,6 +180,7 @@ Status run_once(const Schedule& schedule, const Contender& contender, const Requ
     title += fmt::format(": {}", reason_of(outcome, schedule.limit_s));
     report.failures.push_back(title);
   }
+  report.foreign_cores.push_back(outcome.foreign_cores);
   fmt::print(stderr, "{} ({:.1f} s)\n", title, outcome.wall_s);
   return {};
 }
@@ -188,7 +189,7 @@ Status run_once(const Schedule& schedule, const Contender& contender, const Requ
 Status run_round(const Schedule& schedule, int repeat, const std::string& scratch, Report& report) {
   for (const Rank ranks : schedule.ranks) {
     for (const Collective collective : schedule.collectives) {
-      std::vector<Contender> contenders = contenders_for(schedule.contenders, ranks);
+      std::vector<Contender> contenders = contenders_for(schedule.contenders, ranks, collective);
       if (contenders.empty()) continue;
       std::rotate(contenders.begin(), contenders.begin() + repeat % static_cast<int>(contenders.size()),
                   contenders.end());
@@ -242,9 +243,7 @@ Status compare(const Options& options, Report& report) {
 void print(const Report& report, bool has_times) {
   const std::string ratios = ratio_tables(report);
   if (has_times || ratios.empty()) fmt::print("{}", time_tables(report));
-  fmt::print("{}\n{}, {} cores, {}, commit {}\n", ratios, report.facts.cpu, report.facts.cores, report.facts.kernel,
-             report.facts.commit);
-  for (const std::string& failure : report.failures) fmt::print("failed: {}\n", failure);
+  fmt::print("{}{}", ratios, footer(report));
 }
 
 // Tutti's own failures and wrong results; those of peers are only told.
@@ -264,7 +263,8 @@ int main(int argument_count, char** arguments) {
   add_options(app, options);
   CLI11_PARSE(app, argument_count, arguments);
   catch_interruptions();
-  Report report{facts_of({arguments, arguments + argument_count}), {}, {}};
+  Report report;
+  report.facts = facts_of({arguments, arguments + argument_count});
   const Status status = compare(options, report);
   if (!report.samples.cases().empty()) print(report, options.has_times);
   if (!options.json.empty() && !(std::ofstream(options.json) << json_text(report))) {

@@ -91,11 +91,32 @@ TEST(Report, JsonHasEverySample) {
 TEST(Contenders, EachNumberOfRanksHasEachSettingOnce) {
   for (const Rank ranks : {2, 3, 4, 8, 16}) {
     std::vector<std::string> names;
-    for (const Contender& contender : contenders_for(all_contenders(), ranks)) names.push_back(contender.name);
+    for (const Contender& contender : contenders_for(all_contenders(), ranks, plan::Collective::all_reduce))
+      names.push_back(contender.name);
     std::sort(names.begin(), names.end());
     EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end()) << ranks << " ranks";
     EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "openmpi"));
   }
+}
+
+TEST(Contenders, SettingsThatChangeOnlyAllReduceStayOutOfTheRest) {
+  for (const Contender& contender : contenders_for(all_contenders(), 8, plan::Collective::broadcast)) {
+    EXPECT_EQ(contender.name.find("linear"), std::string::npos) << contender.name;
+    EXPECT_NE(contender.name, kBound);
+  }
+}
+
+TEST(Contenders, WhoHasNoLauncherGetsAProcessForEachRank) {
+  const Request request{.sizes = {8, 64}, .ranks = 3};
+  const Contender gloo{.name = "gloo-ring", .library = "gloo"};
+  const Contender mpi{.name = "openmpi", .library = "openmpi"};
+  const auto commands = commands_of(gloo, request, "/bin", "/store");
+  ASSERT_EQ(commands.size(), 3u);
+  const auto& words = commands[2].words;
+  EXPECT_EQ(words[0], "/bin/bench_peer_gloo");
+  EXPECT_NE(std::find(words.begin(), words.end(), "rank=2"), words.end());
+  EXPECT_NE(std::find(words.begin(), words.end(), "sizes=8,64"), words.end());
+  EXPECT_EQ(commands_of(mpi, request, "/bin", "/store").size(), 1u);
 }
 
 TEST(Processes, OutputOfAllIsCollectedAndTheFirstFailureKept) {

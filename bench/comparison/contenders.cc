@@ -42,31 +42,35 @@ void add_open_mpi(std::vector<Contender>& contenders) {
   };
   const Words linear = algorithm("1");
   const Words raben = algorithm("6");
+  enum class When { always, thorough };
   const auto add = [&](const char* name, std::initializer_list<Words> launcher, std::vector<Rank> ranks,
-                       bool is_thorough = false) {
+                       When when = When::always) {
+    const bool has_algorithm = std::find(launcher.begin(), launcher.end(), linear) != launcher.end() ||
+                               std::find(launcher.begin(), launcher.end(), raben) != launcher.end();
     contenders.push_back({.name = name,
                           .library = "openmpi",
                           .launcher = joined({free, joined(launcher)}),
                           .environment = keep_memory(),
                           .ranks = std::move(ranks),
-                          .is_thorough = is_thorough});
+                          .is_thorough = when == When::thorough,
+                          .is_for_all_reduce = has_algorithm});
   };
   contenders.push_back({.name = "openmpi", .library = "openmpi"});
+  add("openmpi-m", {}, {2});
   add("openmpi-nocma-m", {nocma}, {2});
   add("openmpi-ucx-m", {ucx}, {2});
+  add("openmpi-yield-m", {yield}, {4, 8});
   add("openmpi-nocma-yield-m", {nocma, yield}, {4, 8});
   add("openmpi-ucx-yield-m", {ucx, yield}, {4, 8});
-  add("openmpi-linear-yield-m", {linear, yield}, {8});
-  add("openmpi-ucx-raben-yield-m", {ucx, raben, yield}, {8});
-  add("openmpi-m", {}, {2}, true);
-  add("openmpi-nocma-raben-m", {nocma, raben}, {2}, true);
-  add("openmpi-ucx-raben-m", {ucx, raben}, {2}, true);
-  add("openmpi-yield-m", {yield}, {}, true);
-  add("openmpi-nocma-raben-yield-m", {nocma, raben, yield}, {4, 8}, true);
-  add("openmpi-ucx-raben-yield-m", {ucx, raben, yield}, {4}, true);
-  add("openmpi-ucx-linear-yield-m", {ucx, linear, yield}, {4, 8}, true);
-  add("openmpi-linear-yield-m", {linear, yield}, {4}, true);
-  add("openmpi-collsm-yield-m", {parameter("coll_sm_priority", "100"), yield}, {}, true);
+  add("openmpi-linear-yield-m", {linear, yield}, {4, 8});
+  add("openmpi-ucx-linear-yield-m", {ucx, linear, yield}, {8});
+  add("openmpi-nocma-raben-yield-m", {nocma, raben, yield}, {8});
+  add("openmpi-yield-m", {yield}, {2}, When::thorough);
+  add("openmpi-nocma-raben-m", {nocma, raben}, {2}, When::thorough);
+  add("openmpi-ucx-raben-m", {ucx, raben}, {2}, When::thorough);
+  add("openmpi-ucx-linear-yield-m", {ucx, linear, yield}, {4}, When::thorough);
+  add("openmpi-nocma-raben-yield-m", {nocma, raben, yield}, {4}, When::thorough);
+  add("openmpi-ucx-raben-yield-m", {ucx, raben, yield}, {4, 8}, When::thorough);
 }
 
 bool takes_part(const Contender& contender, Rank ranks) {
@@ -91,17 +95,21 @@ std::vector<Contender> all_contenders() {
   contenders.push_back({.name = "mpich", .library = "mpich"});
   contenders.push_back({.name = "mpich-m", .library = "mpich", .environment = keep_memory(), .ranks = {2}});
   contenders.push_back({.name = "gloo-ring", .library = "gloo", .arguments = {"algorithm=ring"}});
-  contenders.push_back({.name = "gloo-hd", .library = "gloo", .arguments = {"algorithm=halving_doubling"}});
+  contenders.push_back(
+      {.name = "gloo-hd", .library = "gloo", .arguments = {"algorithm=halving_doubling"}, .is_for_all_reduce = true});
   contenders.push_back({.name = std::string(kTuttiMalloc), .library = "tutti", .arguments = {"buffers=malloc"}});
   contenders.push_back({.name = std::string(kTuttiAllocated), .library = "tutti", .arguments = {"buffers=allocated"}});
-  contenders.push_back({.name = std::string(kBound), .library = "bound"});
+  contenders.push_back({.name = std::string(kBound), .library = "bound", .is_for_all_reduce = true});
   return contenders;
 }
 
-std::vector<Contender> contenders_for(const std::vector<Contender>& contenders, Rank ranks) {
+std::vector<Contender> contenders_for(const std::vector<Contender>& contenders, Rank ranks,
+                                      plan::Collective collective) {
   std::vector<Contender> chosen;
-  std::copy_if(contenders.begin(), contenders.end(), std::back_inserter(chosen),
-               [&](const Contender& contender) { return takes_part(contender, listed_ranks(ranks)); });
+  std::copy_if(contenders.begin(), contenders.end(), std::back_inserter(chosen), [&](const Contender& contender) {
+    if (contender.is_for_all_reduce && collective != plan::Collective::all_reduce) return false;
+    return takes_part(contender, listed_ranks(ranks));
+  });
   return chosen;
 }
 

@@ -24,14 +24,16 @@ struct Contender {
   std::vector<std::string> arguments = {};  // for the program
   std::vector<Rank> ranks = {};             // where it takes part; empty: everywhere
   bool is_thorough = false;                 // only under --thorough
+  bool is_for_all_reduce = false;           // elsewhere it is the same as another
 
   bool is_peer() const { return library != "tutti" && library != "bound"; }
 };
 
 std::vector<Contender> all_contenders();
 
-// Those that take part with so many ranks.
-std::vector<Contender> contenders_for(const std::vector<Contender>& contenders, Rank ranks);
+// Those that take part in this collective with so many ranks.
+std::vector<Contender> contenders_for(const std::vector<Contender>& contenders, Rank ranks,
+                                      plan::Collective collective);
 
 // The processes of one run. The programs lie in `folder`; `store` is a path that exists only for this run.
 std::vector<Command> commands_of(const Contender& contender, const Request& request, const std::string& folder,

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "bench/comparison/load.h"
 #include "bench/peers/measure.h"
 
 namespace tutti::bench {
@@ -130,6 +131,7 @@ Result<Outcome> run_together(const std::vector<Command>& commands, double limit_
   TUTTI_ASSIGN(const Pipe output, create_pipe());
   TUTTI_ASSIGN(const Pipe errors, create_pipe());
   Running running(output, errors);
+  const LoadMeter load;
   const double begin = now_s();
   TUTTI_TRY(running.start(commands));
   Outcome outcome;
@@ -151,6 +153,7 @@ Result<Outcome> run_together(const std::vector<Command>& commands, double limit_
   }
   running.drain(outcome);
   outcome.wall_s = now_s() - begin;
+  outcome.foreign_cores = load.foreign_cores();
   if (g_is_interrupted != 0) return Status(Code::aborted, "interrupted");
   return outcome;
 }

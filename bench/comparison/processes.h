@@ -20,6 +20,7 @@ struct Outcome {
   int exit_code = 0;   // the first that is not 0; 128 + n: ended by signal n
   bool is_late = false;
   double wall_s = 0;
+  double foreign_cores = 0;  // that programs of others kept busy meanwhile
 };
 
 // Once one fails, the others get a moment and are stopped: they would wait for it. Interrupted: the programs are

@@ -148,6 +148,17 @@ std::string ratio_tables(const Report& report) {
   return text;
 }
 
+std::string footer(const Report& report) {
+  const Facts& facts = report.facts;
+  std::string text = fmt::format("\n{}, {} cores, {}, commit {}\n", facts.cpu, facts.cores, facts.kernel, facts.commit);
+  if (const std::vector<double>& loads = report.foreign_cores; !loads.empty()) {
+    text += fmt::format("others kept {:.2f} cores busy (median of {} runs; at most {:.2f})\n", median(loads),
+                        loads.size(), *std::max_element(loads.begin(), loads.end()));
+  }
+  for (const std::string& failure : report.failures) text += fmt::format("failed: {}\n", failure);
+  return text;
+}
+
 std::string time_tables(const Report& report) {
   return tables(report.samples, [&](const std::vector<Case>& group) { return time_table(report.samples, group); });
 }

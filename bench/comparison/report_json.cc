@@ -83,6 +83,7 @@ std::string json_text(const Report& report) {
   json["results"] = Json::array();
   for (const Case& what : report.samples.cases()) json["results"].push_back(result_of(report.samples, what));
   json["failures"] = report.failures;
+  json["foreign_cores"] = report.foreign_cores;
   return json.dump(1) + "\n";
 }
 
