@@ -55,8 +55,9 @@ Facts facts_of(const std::vector<std::string>& command) {
   facts.kernel = kernel_name();
   std::ifstream huge_pages("/sys/kernel/mm/transparent_hugepage/enabled");
   std::getline(huge_pages, facts.huge_pages);
-  facts.commit =
-      text::trim(output_of({"git", "-C", TUTTI_SOURCE_DIR, "describe", "--always", "--dirty", "--abbrev=10"}));
+  const std::string commit =
+      output_of({"git", "-C", TUTTI_SOURCE_DIR, "describe", "--always", "--dirty", "--abbrev=10"});
+  facts.commit = commit.substr(0, commit.find('\n'));
   facts.date = date_text();
   facts.command = fmt::format("{}", fmt::join(command, " "));
   return facts;
