@@ -39,8 +39,9 @@ Plan built(const char* algorithm, Collective collective, Rank ranks, std::uint32
   shape.ranks = ranks;
   shape.lanes = lanes;
   shape.peer = ranks - 1;
-  shape.reach = std::string_view(algorithm) == "direct" ? Reach::full : Reach::none;
-  return *build(*find_algorithm(algorithm, collective), shape);
+  const Algorithm* found = find_algorithm(algorithm, collective);
+  shape.reach = found->reach;
+  return *build(*found, shape);
 }
 
 Timeline run(const Plan& plan, const Model& model, std::uint64_t bytes, std::uint64_t tile = 1 << 30) {
