@@ -61,7 +61,7 @@ void add_shape_options(CLI::App& command, ShapeOptions& options) {
       ->type_name("LIST");
   command
       .add_option("--reach", options.reach,
-                  "What ranks of one host may do with each other's memory; alone it means full")
+                  "What ranks of one host may do with each other's memory; alone it means full, without it none")
       ->type_name("LEVEL")
       ->expected(0, 1)
       ->default_str("full")

@@ -93,6 +93,13 @@ TEST(Simulate, ReachesCrossTheLinksOfBothSides) {
   EXPECT_NEAR(run(built("direct", Collective::all_reduce, 4), model, 4000000).total_s, 6e-3, 1e-5);
 }
 
+TEST(Simulate, LoadsFromStagesCrossTheLinksOfBothSides) {
+  const Switched model(4);
+  // Every rank loads three whole inputs in one round; in two rounds three quarters of inputs and three of sums.
+  EXPECT_NEAR(run(built("publish", Collective::all_reduce, 4), model, 4000000).total_s, 12e-3, 1e-5);
+  EXPECT_NEAR(run(built("staged", Collective::all_reduce, 4), model, 4000000).total_s, 6e-3, 1e-5);
+}
+
 TEST(Simulate, LanesShareAndDoNotMultiplyBandwidth) {
   const Switched model(4);
   const double one = run(built("ring", Collective::all_reduce, 4), model, 4000000).total_s;
