@@ -109,6 +109,19 @@ TEST(Planner, LeavesAlgorithmsForLessReachToMachinesThatHaveLess) {
   }
 }
 
+TEST(Planner, TakesTheReachOfTheRequestInsteadOfTheTopologys) {
+  Request request;
+  request.elements = 16;
+  request.reach = plan::Reach::stage;
+  const auto all = candidates(sample("laptop"), request);
+  const auto has = [&](std::string_view name) {
+    return std::any_of(all.begin(), all.end(), [&](const Candidate& c) { return c.algorithm->name == name; });
+  };
+  EXPECT_TRUE(has("publish") && has("staged") && has("ring"));
+  EXPECT_FALSE(has("pull") || has("direct"));
+  EXPECT_EQ(choose(sample("laptop"), request)->best.algorithm->name, "publish");
+}
+
 TEST(Planner, ReachesWhereItCanAndUsesRingsAlongTheCablesWhereThereIsNoSwitch) {
   Request large;
   large.elements = 64 << 20;

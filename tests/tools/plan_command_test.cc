@@ -79,6 +79,17 @@ TEST_F(PlanCommand, ExplainsItsChoice) {
   EXPECT_TRUE(contains(answer.text, "<- chosen")) << answer.text;
 }
 
+TEST_F(PlanCommand, ExplainsAndSimulatesWithLessReachThanTheMachineHas) {
+  const Answer explained = tutti("plan explain " + sample("laptop") + " --bytes 64 --reach stage");
+  EXPECT_EQ(explained.exit_code, 0) << explained.text;
+  EXPECT_TRUE(contains(explained.text, "publish")) << explained.text;
+  for (const char* call : {"publish --reach stage", "staged --reach load", "pull --reach load"}) {
+    const Answer simulated = tutti("plan simulate " + sample("laptop") + " --bytes 64K --algorithm " + call);
+    EXPECT_EQ(simulated.exit_code, 0) << simulated.text;
+    EXPECT_TRUE(contains(simulated.text, "busiest links:")) << simulated.text;
+  }
+}
+
 TEST_F(PlanCommand, SimulatesAndDraws) {
   const Answer answer = tutti("plan simulate " + sample("laptop") + " --bytes 64K --algorithm ring --svg " +
                               file("a.svg") + " --trace " + file("a.json"));
