@@ -192,13 +192,13 @@ struct Header {
            (!domain_of.empty() && domain_of[static_cast<std::size_t>(a)] == domain_of[static_cast<std::size_t>(b)]);
   }
   bool may_load(Rank rank, const Slice& source) const {
-    if (source.owner == rank) return true;
+    if (source.owner == rank) return source.buffer != Buffer::stage || reach != Reach::none;
     if (source.buffer == Buffer::scratch || !shares_domain(rank, source.owner)) return false;
     return reach >= (source.buffer == Buffer::stage ? Reach::stage : Reach::load);
   }
   bool may_store(Rank rank, const Slice& target) const {
     if (target.buffer == Buffer::in) return false;
-    if (target.owner == rank) return true;
+    if (target.owner == rank) return target.buffer != Buffer::stage || reach != Reach::none;
     return target.buffer == Buffer::out && shares_domain(rank, target.owner) && reach == Reach::full;
   }
   bool operator==(const Header&) const = default;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Request {
   Rank root = 0;
   Rank peer = 0;
   bool in_place = false;
+  std::optional<plan::Reach> reach = {};  // what ranks of one host may do; unless given, as the topology says
 };
 
 // One way to run a request.

@@ -18,7 +18,8 @@ struct Case {
 };
 
 // Every case for this many ranks and lanes: each algorithm, every root (and receiver), in place and out of place, with
-// and without reach, on one host and on several even and uneven ones, along other rings. Stops when `each` says false.
+// the least reach that fits, on one host and on several even and uneven ones, along other rings. Stops when `each` says
+// false.
 void for_each_case(Rank ranks, std::uint32_t lanes, const std::function<bool(const Case&)>& each);
 
 // Nothing when the plan of the case is proved.

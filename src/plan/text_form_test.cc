@@ -82,6 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Mistake{"plan p all_reduce ranks=3 reach=0-1\n", "rank 2 is in no group"},
                       Mistake{"plan p all_reduce ranks=3 reach=0-1|1-2\n", "rank 1 stands in two groups"},
                       Mistake{"plan p all_reduce ranks=3 reach=0-7\n", "is not a list of ranks below 3"},
+                      Mistake{"plan p all_reduce ranks=3 reach=some:0-2\n", "'some' is not stage, load or full"},
+                      Mistake{"plan p all_reduce ranks=3 reach=none:0-2\n", "'none' is not stage, load or full"},
                       Mistake{"plan p all_reduce ranks=2\n0 in[0] -> out[0]\n",
                               "line 2: '0 in[0] -> out[0]' stands before the first"},
                       Mistake{"plan p all_reduce ranks=2\nrank 2 lane 0\n", "line 2: '2' is not a rank from 0 to 1"},
@@ -103,6 +105,21 @@ INSTANTIATE_TEST_SUITE_P(
                       Mistake{TWO "0 token <-\n", "a token needs the ranks"},
                       Mistake{TWO "0 after 1; in[0] -> out[0]\n", "'1' is not a step of a lane such as 1.3"}));
 #undef TWO
+
+TEST(TextForm, NamesTheReachWhereItIsLessThanFull) {
+  for (const Reach reach : {Reach::stage, Reach::load, Reach::full}) {
+    const std::string level = reach == Reach::full ? "" : std::string(name_of(reach)) + ":";
+    const std::string text = "plan p all_reduce ranks=3 chunks=2 slots=2 reach=" + level +
+                             "0-1|2\nrank 0 lane 0\n  0  in[0:2] -> stage[0:2]\n  1  1:stage[1] -> out[1]\n";
+    const auto plan = parse(text);
+    ASSERT_TRUE(plan.is_ok()) << plan.status().text();
+    EXPECT_EQ(plan->reach, reach);
+    EXPECT_EQ(plan->programs[0].lanes[0].sources(plan->programs[0].lanes[0][1])[0].buffer, Buffer::stage);
+    EXPECT_EQ(print(*plan), text);
+  }
+  EXPECT_EQ(print(*parse("plan p all_reduce ranks=2 reach=full:0-1")),
+            "plan p all_reduce ranks=2 chunks=0 slots=2 reach=0-1\n");
+}
 
 TEST(TextForm, AcceptsCarriageReturnsAndNoFinalNewline) {
   const std::string text =

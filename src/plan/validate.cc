@@ -98,6 +98,9 @@ class Validation {
   std::optional<Fault> check_slice(const Slice& slice) const {
     if (!is_rank(slice.owner))
       return fault("{} belongs to rank {}, which does not exist", print(slice, rank_), slice.owner);
+    if (slice.buffer == Buffer::stage && plan_.reach == Reach::none) {
+      return fault("uses {}, but without reach there are no stages", print(slice, rank_));
+    }
     if (slice.owner != rank_ && slice.buffer == Buffer::scratch) {
       return fault("reaches {}: scratch is private to its lane", print(slice, rank_));
     }

@@ -36,7 +36,7 @@ Shape shape_of(const topology::Topology& topology, const Request& request) {
   shape.in_place = request.in_place;
   const bool reaches =
       std::all_of(topology.kinds.begin(), topology.kinds.end(), [](const auto& kind) { return kind.reach; });
-  shape.reach = reaches ? plan::Reach::full : plan::Reach::none;
+  shape.reach = request.reach.value_or(reaches ? plan::Reach::full : plan::Reach::none);
   for (const topology::Place& place : topology::places(topology)) shape.host_of.push_back(place.host);
   return shape;
 }

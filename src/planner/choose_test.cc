@@ -76,6 +76,52 @@ TEST(Planner, BoundsNeverExceedTheSimulatedTime) {
   }
 }
 
+TEST(Planner, BoundsHoldForAlgorithmsThatReachLess) {
+  const topology::Topology topology = sample("a100x8");
+  const auto model = create_model(topology);
+  for (const plan::Algorithm& algorithm : plan::algorithms()) {
+    if (algorithm.reach == plan::Reach::none) continue;
+    for (const std::uint64_t elements : kSizes) {
+      Request request;
+      request.collective = algorithm.collective;
+      request.elements = elements;
+      Candidate candidate{&algorithm, {}, 256 << 10, 0};
+      candidate.shape.collective = algorithm.collective;
+      candidate.shape.ranks = 8;
+      candidate.shape.peer = 5;
+      candidate.shape.reach = algorithm.reach;
+      const auto bound = lower_bound(*model, candidate, request);
+      ASSERT_TRUE(bound.is_ok()) << bound.status().text();
+      EXPECT_LE(bound->seconds, simulated_s(topology, candidate, request) * 1.0001)
+          << algorithm.name << " " << plan::name_of(algorithm.collective) << " " << elements;
+    }
+  }
+}
+
+TEST(Planner, LeavesAlgorithmsForLessReachToMachinesThatHaveLess) {
+  for (const plan::Collective collective : plan::kCollectives) {
+    Request request;
+    request.collective = collective;
+    for (const Candidate& candidate : candidates(sample("a100x8"), request)) {
+      const plan::Reach reach = candidate.algorithm->reach;
+      EXPECT_TRUE(reach == plan::Reach::none || reach == plan::Reach::full) << candidate.algorithm->name;
+    }
+  }
+}
+
+TEST(Planner, TakesTheReachOfTheRequestInsteadOfTheTopologys) {
+  Request request;
+  request.elements = 16;
+  request.reach = plan::Reach::stage;
+  const auto all = candidates(sample("laptop"), request);
+  const auto has = [&](std::string_view name) {
+    return std::any_of(all.begin(), all.end(), [&](const Candidate& c) { return c.algorithm->name == name; });
+  };
+  EXPECT_TRUE(has("publish") && has("staged") && has("ring"));
+  EXPECT_FALSE(has("pull") || has("direct"));
+  EXPECT_EQ(choose(sample("laptop"), request)->best.algorithm->name, "publish");
+}
+
 TEST(Planner, ReachesWhereItCanAndUsesRingsAlongTheCablesWhereThereIsNoSwitch) {
   Request large;
   large.elements = 64 << 20;

@@ -48,6 +48,10 @@ const std::vector<Golden>& goldens() {
       {"chain_broadcast_3", "chain", C::broadcast, 3, 1, Reach::none, {}},
       {"tree_reduce_5", "tree", C::reduce, 5, 1, Reach::none, {}},
       {"direct_scatter_3", "direct", C::scatter, 3, 1, Reach::full, {}},
+      {"publish_all_reduce_3", "publish", C::all_reduce, 3, 1, Reach::stage, {}},
+      {"publish_all_to_all_3", "publish", C::all_to_all, 3, 1, Reach::stage, {}},
+      {"staged_all_reduce_3", "staged", C::all_reduce, 3, 1, Reach::stage, {}},
+      {"pull_all_reduce_3", "pull", C::all_reduce, 3, 1, Reach::load, {}},
       {"bruck_barrier_3", "bruck", C::barrier, 3, 1, Reach::none, {}},
   };
   return all;

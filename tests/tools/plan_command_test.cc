@@ -57,6 +57,14 @@ TEST_F(PlanCommand, ChecksAPlanAndNamesItsFault) {
   expect_error(1, "plan check " + file("broken.plan"), "rank 0 lane 0 step 1: deadlock: needs a free slot to rank 1");
 }
 
+TEST_F(PlanCommand, TakesALevelOfReachOrNone) {
+  EXPECT_TRUE(contains(tutti("plan print --ranks 3 --reach").text, "plan direct all_reduce ranks=3"));
+  EXPECT_TRUE(contains(tutti("plan print --ranks 3 --reach --in-place").text, "plan direct all_reduce ranks=3"));
+  EXPECT_TRUE(contains(tutti("plan print --ranks 3 --reach stage").text, "reach=stage:0-2"));
+  EXPECT_TRUE(contains(tutti("plan print --ranks 3 --reach load --algorithm pull").text, "reach=load:0-2"));
+  EXPECT_TRUE(contains(tutti("plan print --ranks 3").text, "plan pairwise all_reduce ranks=3"));
+}
+
 TEST_F(PlanCommand, ProvesEverythingAndCounts) {
   const Answer answer = tutti("plan check --all --ranks 1-3 --lanes 1-2");
   EXPECT_EQ(answer.exit_code, 0);
@@ -69,6 +77,17 @@ TEST_F(PlanCommand, ExplainsItsChoice) {
   EXPECT_EQ(answer.exit_code, 0);
   EXPECT_TRUE(contains(answer.text, "bandwidth decides")) << answer.text;
   EXPECT_TRUE(contains(answer.text, "<- chosen")) << answer.text;
+}
+
+TEST_F(PlanCommand, ExplainsAndSimulatesWithLessReachThanTheMachineHas) {
+  const Answer explained = tutti("plan explain " + sample("laptop") + " --bytes 64 --reach stage");
+  EXPECT_EQ(explained.exit_code, 0) << explained.text;
+  EXPECT_TRUE(contains(explained.text, "publish")) << explained.text;
+  for (const char* call : {"publish --reach stage", "staged --reach load", "pull --reach load"}) {
+    const Answer simulated = tutti("plan simulate " + sample("laptop") + " --bytes 64K --algorithm " + call);
+    EXPECT_EQ(simulated.exit_code, 0) << simulated.text;
+    EXPECT_TRUE(contains(simulated.text, "busiest links:")) << simulated.text;
+  }
 }
 
 TEST_F(PlanCommand, SimulatesAndDraws) {
@@ -91,7 +110,11 @@ TEST_F(PlanCommand, SaysWhatIsWrongWithFiles) {
 TEST_F(PlanCommand, SaysWhatIsWrongWithOptions) {
   expect_usage_error("plan print --ranks 0", "0 ranks are not between 1 and");
   expect_usage_error("plan print --hosts 3,3 --ranks 5", "--hosts 3,3 does not add up to --ranks 5");
-  expect_usage_error("plan print --algorithm direct --ranks 3", "it needs 2 to 1,024 ranks on one host, with reach");
+  expect_usage_error("plan print --algorithm direct --ranks 3",
+                     "it needs 2 to 1,024 ranks on one host, with reach full");
+  expect_usage_error("plan print --algorithm pull --ranks 3 --reach stage",
+                     "with reach stage: it needs 2 to 1,024 ranks");
+  expect_usage_error("plan print --ranks 3 --reach some", "'some' is not one of none, stage, load, full");
   expect_usage_error("plan print --collective broadcast --root 7", "root 7 is not a rank of 4");
   expect_usage_error("plan check --ranks 3-4", "needs --all");
   expect_usage_error("plan check --all --ranks 0-4", "is not a number or a range");

@@ -61,7 +61,7 @@ void add_shape_options(CLI::App& command, ShapeOptions& options) {
       ->type_name("LIST");
   command
       .add_option("--reach", options.reach,
-                  "What ranks of one host may do with each other's memory; alone it means full")
+                  "What ranks of one host may do with each other's memory; alone it means full, without it none")
       ->type_name("LEVEL")
       ->expected(0, 1)
       ->default_str("full")
@@ -134,6 +134,11 @@ void add_call_options(CLI::App& command, CallOptions& options) {
       ->check(one_of(types));
   command.add_option("--root", options.root, "The root, or the sender of send_receive")->type_name("RANK");
   command.add_option("--peer", options.peer, "The receiver of send_receive")->type_name("RANK");
+  command
+      .add_option("--reach", options.reach,
+                  "What ranks of one host may do with each other's memory, instead of what the topology says")
+      ->type_name("LEVEL")
+      ->check(one_of(reach_names()));
   command.add_flag("--in-place", options.in_place, "Input and output are the same memory");
 }
 
@@ -153,6 +158,7 @@ Result<planner::Request> request_of(const CallOptions& options, const topology::
   }
   request.root = options.root;
   request.peer = request.collective == plan::Collective::send_receive ? options.peer : 0;
+  request.reach = plan::reach_of(options.reach);
   request.in_place = options.in_place;
   const auto ranks = static_cast<Rank>(topology.device_count());
   for (const auto& [name, rank] : {std::pair{"--root", request.root}, std::pair{"--peer", request.peer}}) {

@@ -34,6 +34,7 @@ struct CallOptions {
   std::string type = "float32";
   Rank root = 0;
   Rank peer = 1;
+  std::string reach;  // empty: as the topology says
   bool in_place = false;
 };
 void add_call_options(CLI::App& command, CallOptions& options);

@@ -161,6 +161,7 @@ void add_plan_explain_command(CLI::App& group, Commands& commands) {
       group,
       {"explain", "Say which plan a call would use on a machine, how long it would take, and why.",
        "tutti plan explain share/topologies/laptop.topo --bytes 4K\n"
+       "tutti plan explain share/topologies/laptop.topo --bytes 64 --reach stage\n"
        "tutti plan explain share/topologies/a100x16.topo --collective all_gather --bytes 1M"},
       add_call_options, explain);
 }

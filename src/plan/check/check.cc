@@ -274,9 +274,7 @@ class Checker {
         memory_.scratch(visit_->global_lane, target.at(i)) = value_[i];
         continue;
       }
-      // Chunks differ in size, so even for a moment an output holds no other chunk than its own.
-      if (target.buffer == Buffer::out &&
-          promise_of(plan_, target.owner, target.at(i)).source_chunk != sums_.chunk_of(value_[i])) {
+      if (target.buffer == Buffer::out && !fits(value_[i], promise_of(plan_, target.owner, target.at(i)))) {
         return fail(FaultKind::wrong_value,
                     fmt::format("stores {} in out[{}] of rank {}", sums_.text(value_[i]), target.at(i), target.owner));
       }
@@ -288,6 +286,13 @@ class Checker {
       cell.is_stored_to = true;
     }
     return true;
+  }
+
+  // Chunks differ in size, and in all_to_all chunks of one number do too, by rank: so even for a moment an output holds
+  // no other chunk than its own.
+  bool fits(SumId value, const Promise& promise) {
+    if (promise.source == kNoRank) return sums_.chunk_of(value) == promise.source_chunk;
+    return value == sums_.contribution(promise.source, promise.source_chunk);
   }
 
   const Memory::Cell* cell_of(const Slice& slice, std::uint32_t i) {

@@ -83,6 +83,14 @@ TEST(Checker, FindsAContributionCountedTwiceOrMissing) {
             "rank 0 lane 0 step 0: wrong value: loads scratch[0] of rank 0 before anything is stored there");
 }
 
+TEST(Checker, FindsABlockOfAnotherRankEvenWhereItIsOverwrittenLater) {
+  EXPECT_EQ(
+      fault_of("plan p all_to_all ranks=2 chunks=2 slots=2\n"
+               "rank 0 lane 0\n  0 in[1] -> send 1\n  1 in[0] -> out[1]\n  2 in[0] -> out[0]\n  3 recv 1 -> out[1]\n"
+               "rank 1 lane 0\n  0 in[0] -> send 0\n  1 in[1] -> out[1]\n  2 recv 0 -> out[0]\n"),
+      "rank 0 lane 0 step 1: wrong value: stores chunk 0 of rank 0 in out[1] of rank 0");
+}
+
 TEST(Checker, FindsTwoStepsThatTouchOneChunkUnordered) {
   const std::string text =
       std::string(kPair) +
@@ -180,6 +188,58 @@ TEST(Checker, OrdersLanesOnlyByWhatIsSaid) {
       "plan p all_reduce ranks=1 chunks=1 slots=1\nrank 0 lane 0\n  0 in[0] finish -> out[0]\nrank 0 lane 1\n";
   EXPECT_NE(fault_of(head + "  0 out[0] -> scratch[0]\n").find("race"), std::string::npos);
   EXPECT_EQ(fault_of(head + "  0 after 0.0; out[0] -> scratch[0]\n"), "proved");
+}
+
+constexpr const char* kStaged = "plan p broadcast ranks=2 chunks=2 slots=2 root=0 reach=stage:0-1\n";
+constexpr const char* kFetch = "rank 1 lane 0\n  0 token <- 0; 0:stage[0:2] -> out[0:2]\n";
+
+TEST(Checker, LetsAnOwnerLeaveWhileOthersLoadFromItsStage) {
+  EXPECT_EQ(fault_of(std::string(kStaged) + "rank 0 lane 0\n  0 in[0:2] -> stage[0:2] out[0:2]; token -> 1\n" + kFetch),
+            "proved");
+}
+
+TEST(Checker, FindsLoadsFromAStageThatNothingOrdersAfterTheStore) {
+  EXPECT_EQ(
+      fault_of(std::string(kStaged) + "rank 0 lane 0\n  0 token -> 1\n  1 in[0:2] -> stage[0:2] out[0:2]\n" + kFetch),
+      "rank 1 lane 0 step 0: race: reads stage[0] of rank 0 while rank 0 lane 0 step 1 may be at it: nothing orders "
+      "the "
+      "two");
+  EXPECT_EQ(fault_of(std::string(kStaged) + "rank 0 lane 0\n  0 in[0:2] -> out[0:2]; token -> 1\n" + kFetch),
+            "rank 1 lane 0 step 0: wrong value: loads stage[0] of rank 0 before anything is stored there");
+}
+
+TEST(Checker, FindsASecondStoreToAStageWhileOthersMayLoad) {
+  const std::string text = std::string(kStaged) +
+                           "rank 0 lane 0\n  0 in[0:2] -> stage[0:2] out[0:2]; token -> 1\n  1 in[1] -> stage[1]\n" +
+                           kFetch;
+  EXPECT_NE(fault_of(text).find("race: "), std::string::npos) << fault_of(text);
+}
+
+TEST(Checker, HoldsStepsToTheReachOfThePlan) {
+  const auto fault_at = [](const char* reach, const char* step) {
+    return fault_of("plan p all_reduce ranks=2 chunks=1 slots=1" + std::string(reach) + "\nrank 0 lane 0\n  0 " + step +
+                    "\n");
+  };
+  EXPECT_EQ(
+      fault_at(" reach=stage:0-1", "1:in[0] -> out[0]"),
+      "rank 0 lane 0 step 0: malformed: loads 1:in[0], but reach stage does not allow it: others' in and out need "
+      "reach load");
+  EXPECT_EQ(fault_at(" reach=load:0-1", "in[0] -> 1:out[0]"),
+            "rank 0 lane 0 step 0: malformed: stores to 1:out[0], but reach load does not allow it: others' out needs "
+            "reach full");
+  EXPECT_EQ(fault_at(" reach=0-1", "in[0] -> 1:stage[0]"),
+            "rank 0 lane 0 step 0: malformed: stores to 1:stage[0]: a stage is its owner's to fill");
+  EXPECT_EQ(fault_at("", "in[0] -> stage[0]"),
+            "rank 0 lane 0 step 0: malformed: uses stage[0], but without reach there are no stages");
+  EXPECT_EQ(fault_at(" reach=stage:0-1", "in[0] -> stage[1]"),
+            "rank 0 lane 0 step 0: out of bounds: stage[1] goes beyond the 1 chunks of the plan");
+}
+
+TEST(Checker, OrdersLanesThatShareAStage) {
+  const std::string head =
+      "plan p all_reduce ranks=1 chunks=1 slots=1 reach=stage:0\nrank 0 lane 0\n  0 in[0] -> stage[0]\nrank 0 lane 1\n";
+  EXPECT_NE(fault_of(head + "  0 stage[0] finish -> out[0]\n").find("race"), std::string::npos);
+  EXPECT_EQ(fault_of(head + "  0 after 0.0; stage[0] finish -> out[0]\n"), "proved");
 }
 
 TEST(Checker, RefusesWhatItCannotHold) {

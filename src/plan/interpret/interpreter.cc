@@ -18,8 +18,11 @@ Interpreter::Interpreter(const Plan& plan, const std::vector<ChunkMap>& maps, co
       schedule_(schedule),
       random_(schedule.seed),
       element_bytes_(size_of(options.type)),
-      slots_(schedule.slots.value_or(plan.slots)) {
+      slots_(schedule.slots.value_or(plan.slots)),
+      uses_stage_(uses_stage(plan)) {
   tiles_ = tile_count();
+  constexpr std::uint64_t kStageTilesMax = 3;
+  if (uses_stage_) stage_tiles_ = schedule.stage_tiles ? *schedule.stage_tiles : 1 + random_.below(kStageTilesMax);
   for (Rank rank = 0; rank < plan.ranks; ++rank) {
     const auto& lanes = plan.programs[static_cast<std::size_t>(rank)].lanes;
     for (std::uint32_t i = 0; i < lanes.size(); ++i) lanes_.push_back({.rank = rank, .index = i, .lane = &lanes[i]});
@@ -98,7 +101,17 @@ Status Interpreter::stuck() const {
   return {};
 }
 
+// The rule of stages: every rank of the domain has ended the tile that had this tile's place.
+bool Interpreter::has_place_in_stages(const LaneState& state) const {
+  if (!uses_stage_ || !schedule_.keeps_stage_rule || state.tile < stage_tiles_) return true;
+  const std::uint64_t before = state.tile - stage_tiles_;
+  return std::all_of(lanes_.begin(), lanes_.end(), [&](const LaneState& other) {
+    return other.lane->empty() || other.tile > before || !plan_.shares_domain(state.rank, other.rank);
+  });
+}
+
 bool Interpreter::can_begin(LaneState& state) {
+  if (state.step == 0 && !has_place_in_stages(state)) return false;
   const Step& step = (*state.lane)[state.step];
   for (const Point& point : state.lane->after(step)) {
     const auto other = std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& candidate) {
@@ -191,7 +204,7 @@ Status Interpreter::end(LaneState& state) {
     std::size_t offset = 0;
     for (std::uint32_t i = 0; i < target.count; ++i) {
       const std::size_t size = state.value.sizes[i];
-      if (target.buffer == Buffer::scratch) state.scratch[target.at(i)].resize(size);
+      make_room(state, target, i, size);
       TUTTI_ASSIGN(const auto piece, place(state, target, i));
       if (piece.size() != size) return fault(state, "stores to a place of another size");
       if (size > 0) std::memcpy(piece.data(), state.value.bytes.data() + offset, size);
@@ -213,12 +226,32 @@ Status Interpreter::end(LaneState& state) {
   return check_leavers(state.rank);
 }
 
+// Scratch and stages take what is stored there, whatever its size.
+void Interpreter::make_room(LaneState& state, const Slice& target, std::uint32_t i, std::size_t size) {
+  if (target.buffer == Buffer::scratch) state.scratch[target.at(i)].resize(size);
+  if (target.buffer != Buffer::stage) return;
+  Staged& staged = stages_[{target.owner, target.at(i), state.tile % stage_tiles_}];
+  staged.tile = state.tile;
+  staged.bytes.resize(size);
+}
+
+Result<std::span<std::byte>> Interpreter::staged(const LaneState& state, const Slice& slice, std::uint32_t i) {
+  const auto found = stages_.find({slice.owner, slice.at(i), state.tile % stage_tiles_});
+  if (found == stages_.end() || found->second.tile < state.tile) {
+    return fault(state, fmt::format("loads {} before anything is stored there", print(slice, state.rank)));
+  }
+  if (found->second.tile > state.tile) {
+    return fault(state, fmt::format("loads {} after a later tile took its place", print(slice, state.rank)));
+  }
+  return std::span<std::byte>(found->second.bytes);
+}
+
 // The bytes of this tile of one chunk of a slice.
-Result<std::span<std::byte>> Interpreter::place(const LaneState& state, const Slice& slice, std::uint32_t i) {
+Result<std::span<std::byte>> Interpreter::place(LaneState& state, const Slice& slice, std::uint32_t i) {
+  if (slice.buffer == Buffer::stage) return staged(state, slice, i);
   if (slice.buffer == Buffer::scratch) {
-    auto& lane = const_cast<LaneState&>(state);
-    const auto found = lane.scratch.find(slice.at(i));
-    if (found == lane.scratch.end()) return fault(state, "loads scratch before anything is stored there");
+    const auto found = state.scratch.find(slice.at(i));
+    if (found == state.scratch.end()) return fault(state, "loads scratch before anything is stored there");
     return std::span<std::byte>(found->second);
   }
   if (!has_chunk(plan_, slice.owner, slice.buffer, slice.at(i))) {
@@ -247,20 +280,26 @@ Status Interpreter::check_written(const LaneState& state, const Slice& source, s
 
 bool Interpreter::is_plain_copy_onto_itself(const LaneState& state, const Step& step, const Slice& target,
                                             std::uint32_t i) const {
-  if (!options_.in_place || step.receive_from != kNoRank || step.source_count != 1 || step.finish) return false;
+  if (step.receive_from != kNoRank || step.source_count != 1 || step.finish) return false;
   const Slice& source = state.lane->sources(step)[0];
   if (reduces(plan_.collective) && source.buffer == Buffer::in) return false;  // scaled where the operation says so
-  return source.buffer != Buffer::scratch && target.buffer != Buffer::scratch && source.owner == target.owner &&
-         source.count == target.count && source.at(i) == target.at(i);
+  const auto is_callers = [](const Slice& slice) { return slice.buffer == Buffer::in || slice.buffer == Buffer::out; };
+  const bool is_one_buffer = source.buffer == target.buffer && source.buffer != Buffer::scratch;
+  return (is_one_buffer || (options_.in_place && is_callers(source) && is_callers(target))) &&
+         source.owner == target.owner && source.count == target.count && source.at(i) == target.at(i);
 }
 
 Status Interpreter::note_touches(LaneState& state, const Step& step) {
   const auto note = [&](const Slice& slice, std::uint32_t i, bool is_write) {
+    if (slice.buffer == Buffer::stage) {
+      state.touches.push_back({slice.owner, Buffer::stage, slice.at(i), state.tile % stage_tiles_, is_write});
+      return;
+    }
     const Buffer buffer = options_.in_place ? Buffer::out : slice.buffer;
     state.touches.push_back({slice.owner, buffer, slice.at(i), state.tile, is_write});
   };
   const auto check_owner = [&](const Slice& slice) -> Status {
-    if (slice.owner == state.rank || slice.count == 0) return {};
+    if (slice.owner == state.rank || slice.count == 0 || slice.buffer == Buffer::stage) return {};
     if (!has_entered_[static_cast<std::size_t>(slice.owner)]) {
       return fault(state, fmt::format("reaches rank {} before it has entered", slice.owner));
     }
@@ -312,7 +351,8 @@ Status Interpreter::check_leavers(Rank rank) {
   }
   for (const LaneState& state : lanes_) {
     for (const Touch& touch : state.touches) {
-      if (state.is_open && touch.owner == rank && state.rank != rank) {
+      const bool outlives_call = touch.buffer == Buffer::stage;
+      if (state.is_open && touch.owner == rank && state.rank != rank && !outlives_call) {
         return fault(state, fmt::format("still reaches rank {}, which has left", rank));
       }
     }

@@ -23,6 +23,8 @@ struct Schedule {
   std::optional<std::tuple<Rank, std::uint32_t, std::uint32_t>> held_step = {};
   // This rank enters the call when nothing else can happen.
   std::optional<Rank> late_rank = {};
+  std::optional<std::uint32_t> stage_tiles = {};  // tiles that a stage has room for; unless given, drawn from the seed
+  bool keeps_stage_rule = true;  // no tile begins before the last one in its place has ended everywhere
 };
 
 class Interpreter {
@@ -47,7 +49,7 @@ class Interpreter {
     Rank owner;
     Buffer buffer;  // in place: out also stands for in
     std::uint32_t chunk;
-    std::uint64_t tile;
+    std::uint64_t tile;  // of a stage: the place that the tile has there
     bool is_write;
   };
   struct LaneState {
@@ -62,9 +64,16 @@ class Interpreter {
     std::map<std::uint32_t, std::vector<std::byte>> scratch = {};
     bool is_done(std::uint64_t tiles) const { return lane->empty() || tile == tiles; }
   };
+  // One tile of a chunk of a stage.
+  struct Staged {
+    std::uint64_t tile;
+    std::vector<std::byte> bytes;
+  };
   using PipeKey = std::tuple<Rank, Rank, std::uint32_t>;
+  using StageKey = std::tuple<Rank, std::uint32_t, std::uint64_t>;  // owner, chunk, place
 
   bool can_begin(LaneState& state);
+  bool has_place_in_stages(const LaneState& state) const;
   Status begin(LaneState& state);
   Status end(LaneState& state);
   Status take_messages(LaneState& state, const Step& step, Value& received);
@@ -72,7 +81,9 @@ class Interpreter {
   Status note_touches(LaneState& state, const Step& step);
   Status check_overlap(const LaneState& state) const;
   Status check_leavers(Rank rank);
-  Result<std::span<std::byte>> place(const LaneState& state, const Slice& slice, std::uint32_t i);
+  void make_room(LaneState& state, const Slice& target, std::uint32_t i, std::size_t size);
+  Result<std::span<std::byte>> place(LaneState& state, const Slice& slice, std::uint32_t i);
+  Result<std::span<std::byte>> staged(const LaneState& state, const Slice& slice, std::uint32_t i);
   Status check_written(const LaneState& state, const Slice& source, std::uint32_t i) const;
   bool is_plain_copy_onto_itself(const LaneState& state, const Step& step, const Slice& target, std::uint32_t i) const;
   std::uint64_t tile_count() const;
@@ -88,11 +99,14 @@ class Interpreter {
   std::size_t element_bytes_;
   std::uint64_t tiles_ = 1;
   std::uint32_t slots_;
+  bool uses_stage_;
+  std::uint64_t stage_tiles_ = 1;
   std::vector<LaneState> lanes_;
   std::vector<bool> has_entered_;
   std::vector<bool> has_left_;
   std::map<PipeKey, std::deque<Message>> pipes_;
   std::set<std::tuple<Rank, std::uint32_t, std::uint64_t>> written_;  // chunks of outputs, per tile
+  std::map<StageKey, Staged> stages_;
 };
 
 }  // namespace tutti::plan

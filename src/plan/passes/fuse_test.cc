@@ -34,6 +34,13 @@ TEST(Fuse, SendsWhatWasJustStoredWithTheStoreItself) {
   EXPECT_EQ(fused("0 recv 3 -> out[1]\n1 out[1] -> 2:out[1]\n"), "recv 3 -> out[1] 2:out[1]\n");
 }
 
+TEST(Fuse, CopiesWhatWasJustStagedWithTheStoreItselfUnlessOthersWereToldFirst) {
+  EXPECT_EQ(fused("0 in[0] -> stage[0]\n1 stage[0] -> out[0]; token -> 1\n"), "in[0] -> stage[0] out[0]; token -> 1\n");
+  EXPECT_EQ(fused("0 in[0] -> stage[0]; token -> 1\n1 stage[0] -> out[0]\n"),
+            "in[0] -> stage[0]; token -> 1\nstage[0] -> out[0]\n");
+  EXPECT_EQ(fused("0 in[0] -> stage[0]\n1 1:stage[0] -> out[0]\n"), "in[0] -> stage[0]\n1:stage[0] -> out[0]\n");
+}
+
 TEST(Fuse, KeepsApartWhatIsNotACopy) {
   EXPECT_EQ(fused("0 recv 3 -> out[1]\n1 out[1] + in[1] -> send 1\n"), "recv 3 -> out[1]\nout[1] + in[1] -> send 1\n");
   EXPECT_EQ(fused("0 recv 3 -> out[1]\n1 out[2] -> send 1\n"), "recv 3 -> out[1]\nout[2] -> send 1\n");

@@ -39,8 +39,9 @@ Plan built(const char* algorithm, Collective collective, Rank ranks, std::uint32
   shape.ranks = ranks;
   shape.lanes = lanes;
   shape.peer = ranks - 1;
-  shape.reach = std::string_view(algorithm) == "direct" ? Reach::full : Reach::none;
-  return *build(*find_algorithm(algorithm, collective), shape);
+  const Algorithm* found = find_algorithm(algorithm, collective);
+  shape.reach = found->reach;
+  return *build(*found, shape);
 }
 
 Timeline run(const Plan& plan, const Model& model, std::uint64_t bytes, std::uint64_t tile = 1 << 30) {
@@ -90,6 +91,13 @@ TEST(Simulate, ReachesCrossTheLinksOfBothSides) {
   // Each rank reads its quarter of three inputs and writes it to three outputs, and so do the others with its memory:
   // every link carries six quarters each way.
   EXPECT_NEAR(run(built("direct", Collective::all_reduce, 4), model, 4000000).total_s, 6e-3, 1e-5);
+}
+
+TEST(Simulate, LoadsFromStagesCrossTheLinksOfBothSides) {
+  const Switched model(4);
+  // Every rank loads three whole inputs in one round; in two rounds three quarters of inputs and three of sums.
+  EXPECT_NEAR(run(built("publish", Collective::all_reduce, 4), model, 4000000).total_s, 12e-3, 1e-5);
+  EXPECT_NEAR(run(built("staged", Collective::all_reduce, 4), model, 4000000).total_s, 6e-3, 1e-5);
 }
 
 TEST(Simulate, LanesShareAndDoNotMultiplyBandwidth) {
