@@ -1,5 +1,7 @@
 #include "tutti/memory.h"
 
+#include <exception>
+
 #include "device/host/heap.h"
 
 namespace tutti {
@@ -7,8 +9,14 @@ namespace tutti {
 Memory::~Memory() {
   if (bytes_.empty()) return;
   // There is no heap where this is the copy of a Memory in a forked child: what it refers to is the parent's.
-  const auto heap = device::Heap::existing() == nullptr ? nullptr : *device::Heap::of_process();
-  if (heap != nullptr) heap->free(bytes_);
+  device::Heap* const heap = device::Heap::existing();
+  if (heap == nullptr) return;
+  try {
+    heap->free(bytes_);
+  } catch (const std::exception&) {
+    // There is no memory to note that the piece is free: it stays taken.
+    return;
+  }
 }
 
 Result<Memory> allocate(std::size_t bytes) {

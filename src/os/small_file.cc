@@ -10,7 +10,7 @@
 namespace tutti::os {
 
 std::optional<std::string> read_small_file(const std::string& path) {
-  constexpr std::size_t kBytesMax = 64 * 1024;
+  constexpr std::size_t kBytesMax = 65536;
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return std::nullopt;
   std::string text(kBytesMax, '\0');

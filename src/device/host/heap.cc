@@ -24,7 +24,7 @@ constexpr std::size_t kLine = 64;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // Giving back less costs more than it gains.
-constexpr std::size_t kReleaseBytesMin = 64 * 1024;
+constexpr std::size_t kReleaseBytesMin = 65536;
 // 128 processes map each other's heaps within the 47 bits of an address space.
 constexpr std::size_t kLimitMax = std::size_t{512} << 30;
 constexpr std::size_t kLimitWanted = std::size_t{1} << 30;

@@ -24,7 +24,7 @@ class Heap {
   // an error: the memory still belongs to its parent.
   static Result<Heap*> of_process();
   // The heap where there is one; never creates it. nullptr in a forked child.
-  static const Heap* existing() { return existing_.load(std::memory_order_acquire); }
+  static Heap* existing() { return existing_.load(std::memory_order_acquire); }
 
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
