@@ -298,6 +298,24 @@ TEST(Kernels, ScaledSumsOfAllPatternsOfNarrowFloatsRoundAsTheAccumulatorDoes) {
   expect_ties_round_alike<Float8e5m2Format>(DataType::float8e5m2);
 }
 
+TEST(Kernels, OneSourceTimesOneKeepsEveryBitOfANan) {
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t payload = 1; payload < (1u << 23); payload += 99'991) {
+    all.push_back(0x7f800000u | payload);
+    all.push_back(0xff800000u | payload);
+  }
+  const double one = 1;
+  for (const KernelSet& set : kernel_sets()) {
+    for (const double* factors : {static_cast<const double*>(nullptr), &one}) {
+      std::vector<std::uint32_t> result(all.size());
+      const std::byte* source = std::as_bytes(std::span(all)).data();
+      std::byte* target = std::as_writable_bytes(std::span(result)).data();
+      set.kernel_of(DataType::float32, Op::sum)({{&source, 1}, {&target, 1}, all.size(), factors, 1, false});
+      EXPECT_EQ(result, all) << set.instruction_set;
+    }
+  }
+}
+
 TEST(Kernels, PortableKernelsComeLastAndTheBestAreUsed) {
   ASSERT_FALSE(kernel_sets().empty());
   EXPECT_EQ(kernel_sets().back().instruction_set, "portable");

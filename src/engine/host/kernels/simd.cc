@@ -9,6 +9,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/targets.h>
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -22,6 +23,13 @@ namespace {
 // What simd.inl defines for each instruction set that is compiled.
 template <std::int64_t kTarget>
 struct TargetKernels;
+
+// Whether a sum is more than a sum. Factors of 1 are none: they would make a signaling NaN quiet.
+bool is_adjusted(const Operands& operands) {
+  if (operands.divide_by != 1) return true;
+  if (operands.factors == nullptr) return false;
+  return std::any_of(operands.factors, operands.factors + operands.sources.size(), [](double f) { return f != 1; });
+}
 
 }  // namespace
 

@@ -54,7 +54,7 @@ HWY_NOINLINE void sum_unadjusted(const Operands& operands) {
 
 template <DataType kType, class Lanes>
 void sum(const Operands& operands) {
-  if (operands.factors != nullptr || operands.divide_by != 1) return reduce_adjusted<kType, Lanes>(operands);
+  if (is_adjusted(operands)) return reduce_adjusted<kType, Lanes>(operands);
   if constexpr (sizeof(typename Lanes::Bits) == 1) {
     reduce<kType, Lanes, Add>(operands);
   } else {
@@ -65,7 +65,7 @@ void sum(const Operands& operands) {
 // For the type that matters most: numbers of sources that are frequent are known to the compiler.
 template <DataType kType, class Lanes>
 void sum_of_counts(const Operands& operands) {
-  if (operands.factors != nullptr || operands.divide_by != 1) return reduce_adjusted<kType, Lanes>(operands);
+  if (is_adjusted(operands)) return reduce_adjusted<kType, Lanes>(operands);
   if (is_less_than_a_vector<Lanes>(operands)) return sum_few<Lanes>(operands);
   switch (operands.sources.size()) {
     case 2: return run(Fixed<Lanes, Add, 2>(operands), operands);
