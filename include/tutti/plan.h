@@ -42,15 +42,14 @@ bool has_blocks(Collective collective);  // chunks form one block per rank, as i
 bool has_variable_form(Collective collective);
 
 // The caller's input, the caller's output, the lane's own space for one tile of each scratch chunk, or the rank's
-// staging area: one tile of each stage chunk, which only its owner stores to and the ranks of its domain load from. In
-// and out may be the same memory: in[c] and out[c] are then one place. Scratch and stage hold nothing when a tile
-// begins.
+// staging area: one tile of each stage chunk, which the ranks of its domain load from and store to. In and out may be
+// the same memory: in[c] and out[c] are then one place. Scratch and stage hold nothing when a tile begins.
 enum class Buffer : std::uint8_t { in, out, scratch, stage };
 inline constexpr std::array kBuffers = {Buffer::in, Buffer::out, Buffer::scratch, Buffer::stage};
 std::string_view name_of(Buffer buffer);
 
 // What the ranks of a domain may do with each other's memory; each level allows what the ones before it do.
-//   none: nothing, they meet through pipes only;  stage: load from the stages of others;
+//   none: nothing, they meet through pipes only;  stage: load from and store to each other's stages;
 //   load: also load from their in and out;        full: also store to their out.
 enum class Reach : std::uint8_t { none, stage, load, full };
 inline constexpr std::array kReaches = {Reach::none, Reach::stage, Reach::load, Reach::full};
@@ -199,7 +198,8 @@ struct Header {
   bool may_store(Rank rank, const Slice& target) const {
     if (target.buffer == Buffer::in) return false;
     if (target.owner == rank) return target.buffer != Buffer::stage || reach != Reach::none;
-    return target.buffer == Buffer::out && shares_domain(rank, target.owner) && reach == Reach::full;
+    if (target.buffer == Buffer::scratch || !shares_domain(rank, target.owner)) return false;
+    return reach >= (target.buffer == Buffer::stage ? Reach::stage : Reach::full);
   }
   bool operator==(const Header&) const = default;
 };

@@ -89,8 +89,6 @@ class Validation {
     if (target.buffer == Buffer::in) return fault("stores to {}: inputs are read only", print(target, rank_));
     if (auto found = check_slice(target)) return found;
     if (plan_.may_store(rank_, target)) return std::nullopt;
-    if (target.buffer == Buffer::stage)
-      return fault("stores to {}: a stage is its owner's to fill", print(target, rank_));
     return fault("stores to {}, but reach {} does not allow it: others' out needs reach full", print(target, rank_),
                  name_of(plan_.reach));
   }

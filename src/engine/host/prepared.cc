@@ -76,7 +76,7 @@ void measure_lane(const Lane& lane, Rank rank, Rank self, Prepared& prepared) {
     if (slice.count == 0) return;
     const std::uint32_t end = slice.at(slice.count - 1) + 1;
     if (slice.buffer == Buffer::stage && !is_load) {
-      auto& staged = prepared.staged[static_cast<std::size_t>(rank)];
+      auto& staged = prepared.staged[static_cast<std::size_t>(slice.owner)];
       for (std::uint32_t i = 0; i < slice.count; ++i) staged.push_back(slice.at(i));
     }
     if (slice.buffer == Buffer::scratch && rank == self) {

@@ -5,6 +5,7 @@
 #include "plan/algorithms/bruck.h"
 #include "plan/algorithms/chain.h"
 #include "plan/algorithms/direct.h"
+#include "plan/algorithms/echo.h"
 #include "plan/algorithms/halving.h"
 #include "plan/algorithms/hierarchical.h"
 #include "plan/algorithms/hierarchical_pipes.h"
@@ -120,6 +121,7 @@ constexpr std::string_view kAlone = "one rank: copies its input to its output";
 constexpr std::string_view kDirect = "ranks work in each other's memory and exchange only tokens";
 constexpr std::string_view kPublish = "ranks load what the others put in their stages; one round, for small data";
 constexpr std::string_view kStaged = "sums by block through stages; two rounds, least data";
+constexpr std::string_view kEcho = "as staged, but sums go back to where the inputs were staged; fewest cache lines move";
 constexpr std::string_view kPull = "ranks load from each other's memory and store only to their own";
 constexpr std::string_view kRing = "blocks go around a ring; least data, n - 1 hops a phase";
 constexpr std::string_view kHalving = "partners exchange halves at doubling distances; least data, log n hops";
@@ -150,6 +152,8 @@ constexpr std::array kAlgorithms = {
               in_lanes<direct::all_reduce>, Reach::full, kOnlyReaches},
     Algorithm{"publish", C::all_reduce, kPublish, kNeedsStage, is_within<Reach::stage>, one_block,
               in_lanes<publish::all_reduce>, Reach::stage, kOnlyReaches, kUsesStage},
+    Algorithm{"echo", C::all_reduce, kEcho, kNeedsStage, is_within<Reach::stage>, block_per_rank,
+              in_lanes<echo::all_reduce>, Reach::stage, kOnlyReaches, kUsesStage},
     Algorithm{"staged", C::all_reduce, kStaged, kNeedsStage, is_within<Reach::stage>, block_per_rank,
               in_lanes<staged::all_reduce>, Reach::stage, kOnlyReaches, kUsesStage},
     Algorithm{"pull", C::all_reduce, kPull, kNeedsLoad, is_within<Reach::load>, block_per_rank,

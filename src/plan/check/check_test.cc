@@ -227,8 +227,6 @@ TEST(Checker, HoldsStepsToTheReachOfThePlan) {
   EXPECT_EQ(fault_at(" reach=load:0-1", "in[0] -> 1:out[0]"),
             "rank 0 lane 0 step 0: malformed: stores to 1:out[0], but reach load does not allow it: others' out needs "
             "reach full");
-  EXPECT_EQ(fault_at(" reach=0-1", "in[0] -> 1:stage[0]"),
-            "rank 0 lane 0 step 0: malformed: stores to 1:stage[0]: a stage is its owner's to fill");
   EXPECT_EQ(fault_at("", "in[0] -> stage[0]"),
             "rank 0 lane 0 step 0: malformed: uses stage[0], but without reach there are no stages");
   EXPECT_EQ(fault_at(" reach=stage:0-1", "in[0] -> stage[1]"),
