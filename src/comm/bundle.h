@@ -1,6 +1,7 @@
 // Calls that run together on one thread, perhaps of several communicators.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -14,7 +15,8 @@ class Bundle {
  public:
   // A valid call; takes its place in the order of calls.
   void add(std::shared_ptr<Side> side, const Call& call) {
-    operations_.push_back(std::make_unique<Operation>(side->track_of(call), side->local(call)));
+    calls_.push_back(side->local(call));
+    operations_.push_back(std::make_unique<Operation>(side->track_of(call), calls_.back()));
     sides_.push_back(std::move(side));
   }
   // The first failure. It ends the communicators of all calls that had not ended: half-done, they cannot go on.
@@ -26,6 +28,7 @@ class Bundle {
 
  private:
   std::vector<std::shared_ptr<Side>> sides_;
+  std::deque<Call> calls_;  // operations refer to them
   std::vector<std::unique_ptr<Operation>> operations_;
 };
 

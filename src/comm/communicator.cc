@@ -36,22 +36,21 @@ Rank Communicator::size() const { return state_->side->size(); }
 
 Status Communicator::run(const Call& call) {
   comm::Side& side = *state_->side;
-  if (side.has_ended()) return side.why_ended();
   TUTTI_TRY(side.validate(call));
-  comm::Track& track = side.track_of(call);
-  comm::Operation operation(track, side.local(call));
-  return side.complete(operation);
+  return side.run(call);
 }
 
 Status Communicator::run_checked(const Call& call, std::uint64_t in_elements, std::uint64_t out_elements) {
-  TUTTI_ASSIGN(const auto sizes, comm::buffer_sizes(call, rank(), size()));
+  comm::Side& side = *state_->side;
+  TUTTI_TRY(side.validate(call));
+  const comm::BufferSizes sizes = comm::buffer_sizes(call, side.rank(), side.size());
   if (in_elements < sizes.in_elements || out_elements < sizes.out_elements) [[unlikely]] {
     const bool is_in = in_elements < sizes.in_elements;
     return invalid_argument(fmt::format(
         "{} on rank {} of {} needs {} elements of {}put, and the span has {}", comm::describe(call), rank(), size(),
         is_in ? sizes.in_elements : sizes.out_elements, is_in ? "in" : "out", is_in ? in_elements : out_elements));
   }
-  return run(call);
+  return side.run(call);
 }
 
 Work Communicator::submit(const Call& call, Stream& stream) {

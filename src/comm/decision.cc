@@ -92,51 +92,72 @@ void set_shifts(Decision& decision, const Call& call, Rank rank, std::uint64_t e
 
 }  // namespace
 
-Result<BufferSizes> buffer_sizes(const Call& call, Rank rank, Rank size) {
+Status validate_counts(const Call& call, Rank size) {
+  const auto n = static_cast<std::uint64_t>(size);
+  constexpr std::uint64_t kElementsMax = std::numeric_limits<std::uint64_t>::max() >> 17;  // of up to 64 KiB each
+  if (call.counts.empty()) {
+    if (call.count <= kElementsMax / n) [[likely]]
+      return {};
+    return invalid_argument(fmt::format("a count of {} is more than any memory holds", call.count));
+  }
+  const bool has_form = plan::has_variable_form(call.collective);
+  const std::uint64_t wanted = !has_form ? 0 : call.collective == Collective::all_to_all ? n * n : n;
+  if (call.counts.size() != wanted) {
+    return invalid_argument(fmt::format("{} over {} ranks takes {} counts, not {}", plan::name_of(call.collective),
+                                        size, wanted, call.counts.size()));
+  }
+  std::uint64_t all = 0;
+  for (const std::uint64_t count : call.counts) {
+    if (count > kElementsMax - all) return invalid_argument("the counts add up to more than any memory holds");
+    all += count;
+  }
+  return {};
+}
+
+namespace {
+
+// Of a rank's own blocks and of everybody's.
+struct BlockSizes {
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+  std::uint64_t all = 0;
+};
+
+BlockSizes block_sizes(const Call& call, Rank rank, Rank size) {
   const auto n = static_cast<std::uint64_t>(size);
   const auto me = static_cast<std::uint64_t>(rank);
-  if (call.collective == Collective::barrier) return BufferSizes{};
   const bool pairs = call.collective == Collective::all_to_all;
-  std::uint64_t all = 0;
-  std::uint64_t own_in = call.count;
-  std::uint64_t own_out = call.count;
   if (call.counts.empty()) {
-    if (call.count > std::numeric_limits<std::uint64_t>::max() / 16 / n) {
-      return invalid_argument(fmt::format("a count of {} is more than any memory holds", call.count));
-    }
-    all = call.count * n;
-    own_in = own_out = pairs ? all : call.count;
-  } else {
-    const std::size_t wanted = pairs ? n * n : n;
-    if (!plan::has_variable_form(call.collective) || call.counts.size() != wanted) {
-      return invalid_argument(fmt::format("{} over {} ranks takes {} counts, not {}", plan::name_of(call.collective),
-                                          size, plan::has_variable_form(call.collective) ? wanted : 0,
-                                          call.counts.size()));
-    }
-    own_in = own_out = pairs ? 0 : call.counts[me];
-    for (std::size_t i = 0; i < wanted; ++i) {
-      if (call.counts[i] > std::numeric_limits<std::uint64_t>::max() / 16 - all) {
-        return invalid_argument("the counts add up to more than any memory holds");
-      }
-      all += call.counts[i];
-      if (pairs && i / n == me) own_in += call.counts[i];
-      if (pairs && i % n == me) own_out += call.counts[i];
-    }
+    const std::uint64_t all = call.count * n;
+    return {pairs ? all : call.count, pairs ? all : call.count, all};
   }
+  BlockSizes sizes;
+  for (std::uint64_t i = 0; i < call.counts.size(); ++i) {
+    sizes.all += call.counts[i];
+    if (pairs ? i / n == me : i == me) sizes.in += call.counts[i];
+    if (pairs ? i % n == me : i == me) sizes.out += call.counts[i];
+  }
+  return sizes;
+}
+
+}  // namespace
+
+BufferSizes buffer_sizes(const Call& call, Rank rank, Rank size) {
+  const BlockSizes own = block_sizes(call, rank, size);
   const bool is_root = rank == call.root;
   switch (call.collective) {
     case Collective::all_reduce:
-    case Collective::all_to_all: return BufferSizes{own_in, own_out};
-    case Collective::all_gather: return BufferSizes{own_in, all};
-    case Collective::reduce_scatter: return BufferSizes{all, own_out};
-    case Collective::broadcast: return BufferSizes{is_root ? own_in : 0, own_out};
-    case Collective::reduce: return BufferSizes{own_in, is_root ? own_out : 0};
-    case Collective::gather: return BufferSizes{own_in, is_root ? all : 0};
-    case Collective::scatter: return BufferSizes{is_root ? all : 0, own_out};
-    case Collective::send_receive: return BufferSizes{is_root ? own_in : 0, rank == call.peer ? own_out : 0};
+    case Collective::all_to_all: return {own.in, own.out};
+    case Collective::all_gather: return {own.in, own.all};
+    case Collective::reduce_scatter: return {own.all, own.out};
+    case Collective::broadcast: return {is_root ? own.in : 0, own.out};
+    case Collective::reduce: return {own.in, is_root ? own.out : 0};
+    case Collective::gather: return {own.in, is_root ? own.all : 0};
+    case Collective::scatter: return {is_root ? own.all : 0, own.out};
+    case Collective::send_receive: return {is_root ? own.in : 0, rank == call.peer ? own.out : 0};
     case Collective::barrier: break;
   }
-  return BufferSizes{};
+  return {};
 }
 
 Result<Decision> decide(const DecisionContext& context, const Call& call) {
@@ -192,7 +213,7 @@ const Decision* DecisionCache::find_slowly(const CallKey& key) const {
 Result<const Decision*> DecisionCache::add(const DecisionContext& context, const Call& call,
                                            engine::Workspace& workspace) {
   TUTTI_ASSIGN(Decision made, decide(context, call));
-  TUTTI_ASSIGN(const BufferSizes sizes, buffer_sizes(call, context.self, context.machine.ranks));
+  const BufferSizes sizes = buffer_sizes(call, context.self, context.machine.ranks);
   const std::uint64_t element = made.fallback->elements.bytes;
   made.in_bytes = sizes.in_elements * element;
   made.out_bytes = sizes.out_elements * element;

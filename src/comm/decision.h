@@ -38,12 +38,13 @@ struct DecisionContext {
   engine::LaunchOptions launch;
 };
 
-// The elements that a rank's buffers must have; SIZE_MAX-like overflow is an error.
+// The elements that a rank's buffers must have, for counts that are valid.
 struct BufferSizes {
   std::uint64_t in_elements = 0;
   std::uint64_t out_elements = 0;
 };
-Result<BufferSizes> buffer_sizes(const Call& call, Rank rank, Rank size);
+Status validate_counts(const Call& call, Rank size);
+BufferSizes buffer_sizes(const Call& call, Rank rank, Rank size);
 
 Result<Decision> decide(const DecisionContext& context, const Call& call);
 std::string explain(const DecisionContext& context, const Call& call);

@@ -11,7 +11,7 @@ namespace tutti::comm {
 
 class Operation {
  public:
-  // Takes its place in the order of calls.
+  // Takes its place in the order of calls. The call stays where it is until the operation has ended.
   Operation(Track& track, const Call& call) : track_(track), call_(call), number_(track.turn.take()) {}
   Operation(const Operation&) = delete;
 
@@ -38,7 +38,7 @@ class Operation {
   void pass_turn();
 
   Track& track_;
-  Call call_;
+  const Call& call_;
   std::uint32_t number_;
   Phase phase_ = Phase::turn;
   const Decision* decision_ = nullptr;

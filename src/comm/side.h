@@ -56,7 +56,8 @@ class Side {
   // The call as its channel numbers ranks: between two, the sender is 0 and the receiver 1.
   Call local(const Call& call) const;
 
-  // Until it has ended, on this thread.
+  // A valid call, finished when this returns, on this thread.
+  Status run(const Call& call);
   Status complete(Operation& operation);
 
   // For all ranks. The first reason stays.

@@ -156,6 +156,18 @@ class Wait {
 
 Status complete(std::span<const Pending> pending) { return pending.empty() ? Status() : Wait(pending).complete(); }
 
+Status Side::run(const Call& call) {
+  if (has_ended()) [[unlikely]]
+    return why_ended();
+  if (call.collective != plan::Collective::send_receive) [[likely]] {
+    Operation operation(*collective_, call);
+    return complete(operation);
+  }
+  const Call between_two = local(call);
+  Operation operation(track_of(call), between_two);
+  return complete(operation);
+}
+
 Status Side::complete(Operation& operation) {
   for (int i = 0; i < polls_; ++i) {
     if (!operation.progress()) continue;

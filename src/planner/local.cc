@@ -18,6 +18,8 @@ using namespace plan;
 struct Load {
   double loaded = 0;
   double stored = 0;
+  double moved = 0;  // lines that change hands: counted with what loads or stores them
+  double messages = 0;
   double pulled = 0;
   double pulled_pieces = 0;
   double staged = 0;  // into its own stage
@@ -50,6 +52,7 @@ class Estimate {
  private:
   Load measure(const Program& program, Rank rank) const {
     Load load;
+    const bool echoes = stores_to_others_stages(program, rank);
     for (const Lane& lane : program.lanes) {
       double staged = 0;
       for (std::size_t i = 0; i < lane.size(); ++i) {
@@ -60,12 +63,22 @@ class Estimate {
           const bool is_pull =
               candidate_.shape.reach == Reach::load && source.owner != rank && source.buffer != Buffer::stage;
           (is_pull ? load.pulled : load.loaded) += value;
+          const bool is_anothers = source.owner != rank;
+          if (is_anothers || (source.buffer == Buffer::stage && echoes)) load.moved += value;
           if (is_pull) load.pulled_pieces += source.count;
         }
         for (const Slice& target : lane.targets(step)) {
           value = bytes_of(target);
           load.stored += value;
-          if (target.buffer == Buffer::stage) staged += value;
+          if (target.buffer == Buffer::stage && target.owner == rank) staged += value;
+          // A place that others have loaded from has to be taken back, unless what they stored there was loaded since.
+          const bool is_anothers_out = target.owner != rank && target.buffer == Buffer::out;
+          if (is_anothers_out || (target.buffer == Buffer::stage && !echoes)) load.moved += value;
+        }
+        for (const bool is_there : {step.receive_from != kNoRank, step.send_to != kNoRank}) {
+          if (!is_there) continue;
+          load.moved += value;
+          ++load.messages;
         }
         if (step.receive_from != kNoRank) load.loaded += value;
         if (step.send_to != kNoRank) load.stored += value;
@@ -76,6 +89,17 @@ class Estimate {
       load.staged = std::max(load.staged, staged);
     }
     return load;
+  }
+
+  static bool stores_to_others_stages(const Program& program, Rank rank) {
+    for (const Lane& lane : program.lanes) {
+      for (std::size_t i = 0; i < lane.size(); ++i) {
+        for (const Slice& target : lane.targets(lane[i])) {
+          if (target.buffer == Buffer::stage && target.owner != rank) return true;
+        }
+      }
+    }
+    return false;
   }
 
   double seconds_of(const Load& load) const {
@@ -89,6 +113,7 @@ class Estimate {
     const double tiles =
         std::max(1.0, 2 * load.staged / std::max<double>(1.0, static_cast<double>(machine_.outbox_bytes)));
     const double work = load.loaded / machine_.load_bytes_per_s + load.stored / machine_.store_bytes_per_s +
+                        load.moved / machine_.move_bytes_per_s + load.messages * machine_.message_s +
                         load.pulled / machine_.pull_bytes_per_s + load.pulled_pieces * machine_.pull_s +
                         load.steps * tiles * machine_.step_s;
     return work * crowd + std::ceil(tiles) * load.rounds * round + transfer;
@@ -136,8 +161,13 @@ std::vector<Candidate> rank_local(const LocalMachine& machine, const Request& re
       break;
     }
   }
+  // A pipe is a stage with tokens, copies and turns of its own: never better where ranks have stages. Its chains of
+  // hops would also need a simulation to be seen.
+  const auto order = [](const Candidate& candidate) {
+    return std::pair(candidate.shape.reach == Reach::none, candidate.estimate_s);
+  };
   std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.estimate_s < b.estimate_s; });
+                   [&](const Candidate& a, const Candidate& b) { return order(a) < order(b); });
   return ranked;
 }
 

@@ -16,10 +16,12 @@ struct LocalMachine {
   bool can_pull = false;
   double load_bytes_per_s = 20e9;   // of one core, from memory that another core wrote
   double store_bytes_per_s = 20e9;  // of one core
+  double move_bytes_per_s = 8e9;    // lines that another core has written or read since
   double pull_bytes_per_s = 5e9;
-  double pull_s = 0.5e-6;    // per pulled piece
-  double signal_s = 0.1e-6;  // until another core sees a word
-  double switch_s = 1e-6;    // until another rank runs on the same core
+  double pull_s = 0.5e-6;     // per pulled piece
+  double signal_s = 0.15e-6;  // until another core sees a word
+  double message_s = 0.2e-6;  // a value through a pipe, beside its bytes
+  double switch_s = 1e-6;     // until another rank runs on the same core
   double step_s = 30e-9;
   std::uint64_t flash_bytes = 0;   // staged data up to this size comes with its signal
   std::uint64_t outbox_bytes = 0;  // what a rank can stage at a time

@@ -59,8 +59,17 @@ class Channel {
   // What a member that has entered this call (and may have gone on) said; nullopt: the fingerprints differ.
   std::optional<Tag> meet(Rank member);
   // A member was seen in this call some other way: it has ended those before.
+  void note_call_of(Rank member) { calls_done_known_[index(member)] = call_ - 1; }
+  // Whether all members are known to have ended that call, without looking.
+  bool is_known_done(std::uint32_t call) const {
+    bool is_known = true;
+    for (Rank member = 0; member < size(); ++member) {
+      is_known = is_known && (member == self_ || has_reached(calls_done_known_[index(member)], call));
+    }
+    return is_known;
+  }
   void note_progress_of(Rank member) {
-    calls_done_known_[index(member)] = call_ - 1;
+    note_call_of(member);
     for (LaneCounts& lane : lanes_) lane.tiles_done_known[index(member)] = lane.tile_at_entry;
   }
   // The first member whose call did not fit this one.

@@ -96,6 +96,17 @@ void Flash::publish() {
     lines[i].tag.store(tag_, std::memory_order_release);
   }
   channel_.ring_all();
+  own_next_lines();
+}
+
+// Lines that others have read must be taken back from their caches before they can be written. That takes as long as a
+// message, so it is begun now, while waiting, for the lines of the next call. Whoever read them has ended that call.
+void Flash::own_next_lines() {
+  if (!channel_.is_known_done(channel_.call() + 1 - transport::kFlashDepth)) return;
+  FlashLine* lines = channel_.mine().flash(channel_.shape(), channel_.call() + 1);
+  for (std::uint32_t i = 0; i < line_count_; ++i) {
+    *reinterpret_cast<volatile std::byte*>(lines[i].data) = std::byte{0};
+  }
 }
 
 bool Flash::take(Rank from) {
@@ -107,7 +118,7 @@ bool Flash::take(Rank from) {
     if (transport::Tag{tag}.call() == channel_.call()) status_ = Status(Code::invalid_usage, "the calls differ");
     return false;
   }
-  channel_.note_progress_of(from);
+  channel_.note_call_of(from);
   if (line_count_ == 1) return true;
   std::byte* staged = workspace_.flash(static_cast<std::size_t>(from));
   for (std::uint32_t i = 0; i < line_count_; ++i) {

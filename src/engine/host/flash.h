@@ -26,6 +26,7 @@ class Flash {
  private:
   bool take(Rank from);
   void publish();
+  void own_next_lines();
   void compute_step(std::uint32_t index);
   const std::byte* staged_by(Rank owner) const;
 

@@ -121,7 +121,8 @@ constexpr std::string_view kAlone = "one rank: copies its input to its output";
 constexpr std::string_view kDirect = "ranks work in each other's memory and exchange only tokens";
 constexpr std::string_view kPublish = "ranks load what the others put in their stages; one round, for small data";
 constexpr std::string_view kStaged = "sums by block through stages; two rounds, least data";
-constexpr std::string_view kEcho = "as staged, but sums go back to where the inputs were staged; fewest cache lines move";
+constexpr std::string_view kEcho =
+    "as staged, but sums go back to where the inputs were staged; fewest cache lines move";
 constexpr std::string_view kPull = "ranks load from each other's memory and store only to their own";
 constexpr std::string_view kRing = "blocks go around a ring; least data, n - 1 hops a phase";
 constexpr std::string_view kHalving = "partners exchange halves at doubling distances; least data, log n hops";
