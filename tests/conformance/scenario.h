@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "tests/conformance/area.h"
+#include "tests/plans/seed.h"
 #include "tutti/communicator.h"
 
 namespace tutti::conformance {
@@ -268,6 +269,17 @@ inline std::string play(Communicator& communicator, const Scenario& scenario) {
     case DataType::float64: return as(double());
     default: return as(float());
   }
+}
+
+// The same calls on every rank, drawn one after the other from the seed; every eighth may be large.
+inline std::string play_many(Communicator& communicator, int calls, std::uint64_t bytes_max, std::uint64_t salt) {
+  Random random(test_seed() * 1000 + salt);
+  for (int i = 0; i < calls; ++i) {
+    const Scenario scenario = draw_scenario(random, communicator.size(), i % 8 == 0 ? bytes_max : bytes_max / 64);
+    const std::string failure = play(communicator, scenario);
+    if (!failure.empty()) return fmt::format("TUTTI_SEED={} call {}: {}", test_seed(), i, failure);
+  }
+  return {};
 }
 
 }  // namespace tutti::conformance

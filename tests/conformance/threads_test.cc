@@ -10,17 +10,6 @@ namespace {
 
 constexpr std::uint64_t kBytesMax = 3 << 20;
 
-// The same calls on every rank, drawn one after the other from the seed.
-std::string play_many(Communicator& communicator, int calls, std::uint64_t bytes_max, std::uint64_t salt) {
-  Random random(test_seed() * 1000 + salt);
-  for (int i = 0; i < calls; ++i) {
-    const Scenario scenario = draw_scenario(random, communicator.size(), i % 8 == 0 ? bytes_max : bytes_max / 64);
-    const std::string failure = play(communicator, scenario);
-    if (!failure.empty()) return fmt::format("TUTTI_SEED={} call {}: {}", test_seed(), i, failure);
-  }
-  return {};
-}
-
 TEST(CommunicatorInThreads, GivesWhatEveryCollectivePromises) {
   for (const Rank size : {1, 2, 3, 4, 7}) {
     auto party = create_party(size);
