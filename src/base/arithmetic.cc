@@ -129,7 +129,31 @@ class TypedAccumulator final : public Accumulator {
   std::vector<Wide> values_;
 };
 
+bool is_narrow_float(DataType type) {
+  switch (type) {
+    case DataType::float16:
+    case DataType::bfloat16:
+    case DataType::float8e4m3:
+    case DataType::float8e5m2: return true;
+    case DataType::int8:
+    case DataType::uint8:
+    case DataType::int32:
+    case DataType::uint32:
+    case DataType::int64:
+    case DataType::uint64:
+    case DataType::float32:
+    case DataType::float64: return false;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool scales_inputs(DataType type, Op op) {
+  return op == Op::scaled_sum || (op == Op::average && is_narrow_float(type));
+}
+
+bool divides_sums(DataType type, Op op, Rank ranks) { return op == Op::average && !is_narrow_float(type) && ranks > 1; }
 
 std::unique_ptr<Accumulator> create_accumulator(DataType type, Op op, Rank ranks) {
   switch (type) {

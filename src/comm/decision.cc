@@ -77,6 +77,28 @@ Result<std::shared_ptr<const engine::Launch>> launch_of(const DecisionContext& c
   return std::make_shared<const engine::Launch>(std::move(launch));
 }
 
+struct Choice {
+  planner::Candidate candidate;
+  std::shared_ptr<const engine::Launch> launch;
+};
+
+// The best whose messages fit the outbox; where there is a rival, only what is better than it.
+Result<Choice> choose(const DecisionContext& context, const Call& call, const planner::Request& request, Reach reach,
+                      const planner::Candidate* rival = nullptr) {
+  TUTTI_ASSIGN(const auto ranked, candidates_of(context, request, reach));
+  Status first;
+  for (const planner::Candidate& candidate : ranked) {
+    if (rival != nullptr && (candidate.algorithm == rival->algorithm || candidate.estimate_s >= rival->estimate_s)) {
+      return Status(Code::unsupported, "nothing is better");
+    }
+    auto launch = launch_of(context, call, candidate);
+    if (launch) return Choice{candidate, *std::move(launch)};
+    if (launch.status().code() != Code::unsupported) return launch.status();
+    if (first.is_ok()) first = launch.status();
+  }
+  return first;
+}
+
 // The caller gives its own block where the plan's buffer has everybody's.
 void set_shifts(Decision& decision, const Call& call, Rank rank, std::uint64_t element_bytes) {
   std::uint64_t before = call.count * static_cast<std::uint64_t>(rank);
@@ -165,12 +187,11 @@ Result<Decision> decide(const DecisionContext& context, const Call& call) {
   decision.key = key_of(call);
   decision.fingerprint = decision.key.fingerprint();
   // Whether a rank works in place is its own affair, so what always runs must run in place.
-  TUTTI_ASSIGN(const auto always, candidates_of(context, request_of(call, true), least_reach(context)));
-  TUTTI_ASSIGN(decision.fallback, launch_of(context, call, always[0]));
-  const auto apart = candidates_of(context, request_of(call, false), Reach::full);
-  if (apart && apart->front().algorithm != always[0].algorithm && apart->front().estimate_s < always[0].estimate_s) {
-    const planner::Candidate& best = apart->front();
-    TUTTI_ASSIGN(decision.preferred, launch_of(context, call, best));
+  TUTTI_ASSIGN(const Choice always, choose(context, call, request_of(call, true), least_reach(context)));
+  decision.fallback = always.launch;
+  if (const auto apart = choose(context, call, request_of(call, false), Reach::full, &always.candidate)) {
+    const planner::Candidate& best = apart->candidate;
+    decision.preferred = apart->launch;
     decision.needed = decision.preferred->prepared->reached;
     plan::Shape in_place = best.shape;
     in_place.in_place = true;

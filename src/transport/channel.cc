@@ -98,8 +98,8 @@ void Channel::count_value_taken(std::uint32_t lane, Rank from) {
   ring(from);
 }
 
-void Channel::end_tile(std::uint32_t lane) {
-  const std::uint32_t done = ++lanes_[lane].tile;
+void Channel::end_tiles(std::uint32_t lane, std::uint32_t count) {
+  const std::uint32_t done = lanes_[lane].tile += count;
   mine().progress().tiles_done[lane].store(done, std::memory_order_release);
   ring_all();
 }

@@ -116,7 +116,7 @@ class Channel {
 
   // Tiles of a lane, counted over all calls: they take turns in the stage.
   std::uint32_t tile(std::uint32_t lane) const { return lanes_[lane].tile; }
-  void end_tile(std::uint32_t lane);
+  void end_tiles(std::uint32_t lane, std::uint32_t count);
   // A member that has not yet ended the tile whose place this one takes; kNoRank: all have.
   Rank find_stage_user(std::uint32_t lane, std::uint32_t tiles_in_stage);
   // A member that may still read what earlier calls left in the outbox; kNoRank: none.

@@ -16,6 +16,11 @@ constexpr std::uint64_t kLine = transport::kLine;
 // A tile is a whole number of elements of every type and of every custom element up to this size.
 constexpr std::uint64_t kTileQuantum = 64;
 
+std::uint64_t mix(std::uint64_t hash, std::uint64_t part) {
+  hash = (hash ^ part) * 0xff51afd7ed558ccd;
+  return hash ^ (hash >> 33);
+}
+
 std::uint64_t round_down(std::uint64_t value, std::uint64_t quantum) { return value / quantum * quantum; }
 
 Result<OutboxLayout> lay_out(const Prepared& prepared, std::uint64_t outbox_bytes, std::uint64_t tile_bytes_max,
@@ -24,6 +29,12 @@ Result<OutboxLayout> lay_out(const Prepared& prepared, std::uint64_t outbox_byte
   layout.stage_chunks = prepared.stage_chunks;
   layout.value_chunks = prepared.value_chunks;
   layout.slots = std::max(prepared.header.slots, 2u);
+  for (const PreparedLane& lane : prepared.lanes) {
+    for (const ValuePipe& pipe : lane.outgoing) {
+      layout.pipes_hash = mix(layout.pipes_hash, static_cast<std::uint64_t>(pipe.peer));
+    }
+    layout.pipes_hash = mix(layout.pipes_hash, lane.outgoing.size());
+  }
   const std::uint64_t lanes = std::max<std::size_t>(prepared.program.lanes.size(), 1);
   layout.lane_bytes = round_down(outbox_bytes / lanes, kLine);
   const std::uint64_t pipes = prepared.value_pipes;
@@ -160,10 +171,9 @@ std::uint64_t OutboxLayout::slot_at(std::uint32_t lane, std::uint32_t pipe, std:
 
 std::uint64_t OutboxLayout::key() const {
   std::uint64_t key = 0x9e3779b97f4a7c15;
-  for (const std::uint64_t part :
-       {tile_bytes, lane_bytes, std::uint64_t{stage_chunks}, std::uint64_t{slots}, std::uint64_t{value_chunks}}) {
-    key = (key ^ part) * 0xff51afd7ed558ccd;
-    key ^= key >> 33;
+  for (const std::uint64_t part : {tile_bytes, lane_bytes, std::uint64_t{stage_chunks}, std::uint64_t{slots},
+                                   std::uint64_t{value_chunks}, pipes_hash}) {
+    key = mix(key, part);
   }
   return key | 1;
 }

@@ -40,7 +40,7 @@ struct LaunchLane {
   bool uses_stage = false;
 };
 
-// How the outbox of a rank is divided; the same on every rank, whatever the size of the call.
+// How the outbox of a rank is divided; but for the hash the same on every rank, whatever the size of the call.
 struct OutboxLayout {
   std::uint64_t tile_bytes = 0;  // room for a tile of one chunk
   std::uint64_t lane_bytes = 0;
@@ -48,6 +48,7 @@ struct OutboxLayout {
   std::uint32_t tiles_in_stage = 2;
   std::uint32_t slots = 2;
   std::uint32_t value_chunks = 0;
+  std::uint64_t pipes_hash = 0;  // to whom this rank's pipes lead: the same slots may serve others in the next call
 
   std::uint64_t stage_at(std::uint32_t lane, std::uint32_t tile, std::uint64_t chunk) const {
     return lane * lane_bytes + (tile % tiles_in_stage * stage_chunks + chunk) * tile_bytes;

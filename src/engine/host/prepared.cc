@@ -100,13 +100,14 @@ void measure_lane(const Lane& lane, Rank rank, Rank self, Prepared& prepared) {
 }
 
 // The shape that small messages are made for: a rank stages first, then only takes.
-bool is_one_round(const Program& program, const std::vector<PreparedLane>& lanes) {
+bool is_one_round(const Program& program) {
   if (program.lanes.size() != 1) return program.lanes.empty();
   const Lane& lane = program.lanes[0];
+  if (begins_with_entry(lane)) return false;
   bool is_taking = false;
   for (std::size_t i = 0; i < lane.size(); ++i) {
     const Step& step = lane[i];
-    if (step.receive_from != kNoRank || step.send_to != kNoRank || !lanes[0].peers[i].entries.empty()) return false;
+    if (step.receive_from != kNoRank || step.send_to != kNoRank) return false;
     const auto targets = lane.targets(step);
     const auto is_stage = [](const Slice& slice) { return slice.buffer == Buffer::stage; };
     const bool stages = std::any_of(targets.begin(), targets.end(), is_stage);
@@ -144,7 +145,9 @@ Result<std::shared_ptr<const Prepared>> prepare(const Algorithm& algorithm, cons
   for (std::uint32_t lane = 0; lane < prepared->program.lanes.size(); ++lane) {
     prepared->lanes.push_back(prepare_lane(plan, self, lane));
   }
-  prepared->is_one_round = plan.reach >= Reach::stage && is_one_round(prepared->program, prepared->lanes);
+  // Of all ranks: they must agree on how data travels.
+  prepared->is_one_round =
+      plan.reach >= Reach::stage && std::all_of(plan.programs.begin(), plan.programs.end(), is_one_round);
   return std::shared_ptr<const Prepared>(std::move(prepared));
 }
 

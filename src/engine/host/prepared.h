@@ -48,7 +48,7 @@ struct Prepared {
   std::uint32_t value_pipes = 0;                   // most that leave any rank in a lane
   // Per rank: what of its buffers others touch (transport::Tag::kReachesIn, kReachesOut).
   std::vector<std::uint32_t> reached;
-  // Two steps in a row: what others need goes to the stage, what is needed is taken from theirs.
+  // Of every rank: what others need goes to the stage, then what is needed is taken from theirs.
   bool is_one_round = false;
 };
 

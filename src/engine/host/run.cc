@@ -38,7 +38,11 @@ bool Run::progress() {
 bool Run::progress_lane(std::uint32_t lane) {
   Workspace::Cursor& cursor = workspace_.cursors[lane];
   const std::size_t steps = launch_.lanes[lane].steps.size();
-  if (steps == 0) cursor.tile = launch_.tiles;
+  if (steps == 0 && cursor.tile == 0) {
+    // It stages nothing and reads nothing, but tiles are counted alike on every rank.
+    cursor.tile = launch_.tiles;
+    channel_.end_tiles(lane, launch_.tiles);
+  }
   bool has_moved = false;
   while (cursor.tile < launch_.tiles && is_ready(lane, cursor.step)) {
     execute(lane, cursor.step);
@@ -47,7 +51,7 @@ bool Run::progress_lane(std::uint32_t lane) {
     if (++cursor.step == steps) {
       cursor.step = 0;
       ++cursor.tile;
-      channel_.end_tile(lane);
+      channel_.end_tiles(lane, 1);
     }
   }
   return has_moved;

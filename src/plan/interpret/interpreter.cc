@@ -192,9 +192,20 @@ Status Interpreter::compute(LaneState& state, const Step& step, const Value& rec
     }
     is_first = false;
   }
+  if (is_copy(state, step)) return {};
   if (step.finish) accumulator->finish();
   accumulator->store(state.value.bytes);
   return {};
+}
+
+// One source, neither multiplied nor divided: its bits stay as they are.
+bool Interpreter::is_copy(const LaneState& state, const Step& step) const {
+  const bool has_received = step.receive_from != kNoRank;
+  if (step.source_count + (has_received ? 1 : 0) != 1) return false;
+  if (!reduces(plan_.collective)) return true;
+  const bool is_input = !has_received && state.lane->sources(step)[0].buffer == Buffer::in;
+  if (is_input && scales_inputs(options_.type, options_.op)) return false;
+  return !step.finish || !divides_sums(options_.type, options_.op, plan_.ranks);
 }
 
 Status Interpreter::end(LaneState& state) {

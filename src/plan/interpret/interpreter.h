@@ -78,6 +78,7 @@ class Interpreter {
   Status end(LaneState& state);
   Status take_messages(LaneState& state, const Step& step, Value& received);
   Status compute(LaneState& state, const Step& step, const Value& received);
+  bool is_copy(const LaneState& state, const Step& step) const;
   Status note_touches(LaneState& state, const Step& step);
   Status check_overlap(const LaneState& state) const;
   Status check_leavers(Rank rank);
