@@ -10,50 +10,49 @@ tutti::Status run(tutti::Communicator& c) {
   const int rank = c.rank();
   std::vector<std::int32_t> one = {rank + 1, 10 * (rank + 1)};
   std::vector<std::int32_t> all(6);
-  std::string line = "rank " + std::to_string(rank) + ":";
-  const auto note = [&](const char* name, const auto& values, std::size_t count) {
-    line += std::string("  ") + name;
-    for (std::size_t i = 0; i < count; ++i) line += " " + std::to_string(values[i]);
+  const auto show = [&](const char* name, const std::vector<std::int32_t>& values) {
+    if (rank != 0) return;
+    std::printf("%-14s", name);
+    for (const std::int32_t value : values) std::printf(" %d", value);
+    std::printf("\n");
   };
 
   TUTTI_TRY(c.all_gather(std::span<const std::int32_t>(one), std::span(all)));
-  note("all_gather", all, 6);
+  show("all_gather", all);
 
   std::vector<std::int32_t> block(2);
   TUTTI_TRY(c.reduce_scatter(std::span<const std::int32_t>(all), std::span(block), tutti::Op::max));
-  note("reduce_scatter", block, 2);
+  show("reduce_scatter", block);
 
   TUTTI_TRY(c.broadcast(std::span(block), 2));
-  note("broadcast", block, 2);
+  show("broadcast", block);
 
   TUTTI_TRY(c.reduce(std::span<const std::int32_t>(one), std::span(block), 0));  // block: only of the root
-  note("reduce", block, 2);
+  show("reduce", block);
 
   TUTTI_TRY(c.gather(std::span<const std::int32_t>(one), std::span(all), 0));
   TUTTI_TRY(c.scatter(std::span<const std::int32_t>(all), std::span(block), 0));  // back to whom it came from
-  note("scatter", block, 2);
+  show("scatter", block);
 
   std::vector<std::int32_t> sent(3, rank);
   std::vector<std::int32_t> received(3);
   TUTTI_TRY(c.all_to_all(std::span<const std::int32_t>(sent), std::span(received)));
-  note("all_to_all", received, 3);
+  show("all_to_all", received);
 
   // The variable-count form: rank r has r elements.
   const std::vector<std::uint64_t> counts = {0, 1, 2};
   std::vector<std::int32_t> some(3);
   TUTTI_TRY(c.all_gather_v(std::span<const std::int32_t>(sent).first(counts[static_cast<std::size_t>(rank)]),
                            std::span(some), counts));
-  note("all_gather_v", some, 3);
+  show("all_gather_v", some);
 
   // In place: the input of an all_gather is this rank's block of the output.
   std::span<std::int32_t> mine = std::span(received).subspan(static_cast<std::size_t>(rank), 1);
   mine[0] = 7 + rank;
   TUTTI_TRY(c.all_gather(std::span<const std::int32_t>(mine), std::span(received)));
-  note("in place", received, 3);
+  show("in place", received);
 
-  TUTTI_TRY(c.barrier());
-  if (rank == 0) std::printf("%s\n", line.c_str());
-  return {};
+  return c.barrier();
 }
 
 int main() {
