@@ -141,6 +141,7 @@ Result<bool> run(const DemoOptions& options, Rank rank, const std::string& store
   const bool is_shared = options.memory == "shared";
   TUTTI_ASSIGN(auto in, Buffer::create(count, is_shared));
   TUTTI_ASSIGN(auto out, Buffer::create(count, is_shared));
+  TUTTI_TRY(communicator.barrier());  // all are here
   DemoRank demo(std::move(communicator), std::move(in), std::move(out));
   if (rank == 0) print_heading(options);
   for (std::uint64_t bytes = options.bytes_min;; bytes = std::min(bytes * kGrowth, options.bytes_max)) {

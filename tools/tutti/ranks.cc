@@ -97,15 +97,13 @@ class Ranks {
       const auto found = std::find(children_.begin(), children_.end(), child);
       if (found == children_.end()) continue;
       *found = 0;
-      const bool is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-      if (!is_done && failure_) {
-        failure_ = Status(Code::peer_lost, end_text(static_cast<Rank>(found - children_.begin()), status));
-      }
+      note_end(static_cast<Rank>(found - children_.begin()), status);
       if (options == 0) return;
     }
   }
 
-  void kill_all() const {
+  void kill_all() {
+    has_killed_ = true;
     for (const pid_t child : children_) {
       if (child != 0) kill(child, SIGKILL);
     }
@@ -116,8 +114,19 @@ class Ranks {
   Status failure() const { return failure_; }
 
  private:
+  // One that was killed explains why others failed, in whatever order their ends are learnt.
+  void note_end(Rank rank, int status) {
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+    const bool was_killed = WIFSIGNALED(status) && !has_killed_;
+    if (!failure_ && (is_failure_a_kill_ || !was_killed)) return;
+    is_failure_a_kill_ = was_killed;
+    failure_ = Status(Code::peer_lost, end_text(rank, status));
+  }
+
   std::vector<pid_t> children_;  // by rank; 0: has ended
-  Status failure_;               // of the first rank that failed
+  bool has_killed_ = false;
+  bool is_failure_a_kill_ = false;
+  Status failure_;  // of the first rank that failed, or that was killed by others
 };
 
 }  // namespace
