@@ -18,11 +18,13 @@ namespace {
 void add_commands(CLI::App& root, Commands& commands) {
   root.set_version_flag("--version", "tutti " TUTTI_VERSION, "Print the version and exit");
   root.set_help_flag("-h,--help", "Print this help and exit");
-  root.footer("Examples:\n  tutti plan list\n  tutti plan --help\n  tutti manual | man -l -");
+  root.footer("Examples:\n  tutti demo\n  tutti check\n  tutti plan list\n  tutti manual | man -l -");
   root.get_formatter()->label("SUBCOMMAND", "COMMAND");
   root.get_formatter()->column_width(32);
   root.require_subcommand(0, 1);
   add_plan_command(root, commands);
+  add_demo_command(root, commands);
+  add_check_command(root, commands);
   add_completion_command(root, commands);
   add_manual_command(root, commands);
 }
