@@ -36,10 +36,21 @@ inline constexpr std::array kCollectives = {
 
 std::string_view name_of(Collective collective);
 std::optional<Collective> collective_of(std::string_view name);  // accepts the variable-count names too
-bool reduces(Collective collective);                             // contributions are added up
-bool has_root(Collective collective);
-bool has_blocks(Collective collective);  // chunks form one block per rank, as in all_gather
-bool has_variable_form(Collective collective);
+// Contributions are added up.
+constexpr bool reduces(Collective collective) {
+  return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
+         collective == Collective::reduce;
+}
+constexpr bool has_root(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::gather ||
+         collective == Collective::scatter || collective == Collective::send_receive;
+}
+// Chunks form one block per rank, as in all_gather.
+constexpr bool has_blocks(Collective collective) {
+  return collective == Collective::all_gather || collective == Collective::reduce_scatter ||
+         collective == Collective::gather || collective == Collective::scatter || collective == Collective::all_to_all;
+}
+constexpr bool has_variable_form(Collective collective) { return has_blocks(collective); }
 
 // The caller's input, the caller's output, the lane's own space for one tile of each scratch chunk, or the rank's
 // staging area: one tile of each stage chunk, which the ranks of its domain load from and store to. In and out may be

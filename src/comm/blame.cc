@@ -33,7 +33,7 @@ std::string name_of_peer(const transport::Member& peer) {
 
 std::string mismatch_text(const Operation& operation, Rank member) {
   const transport::Channel& channel = operation.track().channel;
-  const CallKey theirs = key_of(channel.block(member).record(channel.shape(), channel.call()));
+  const CallKey theirs = key_of(channel.block(member).record(channel.call()));
   const CallKey mine = key_of(operation.call());
   return fmt::format(
       "call {} is not the same everywhere: {} calls {}, {} calls {} ({}); all ranks must make the same calls in the "
@@ -54,7 +54,7 @@ std::string activity_text(const Operation& operation, Rank member) {
   if (!operation.has_entered()) return "";
   if (transport::has_reached(entered, channel.call())) return "is in this call too and has not gone on";
   if (entered == 0) return "has made no call yet";
-  const std::string last = describe(key_of(block.record(channel.shape(), entered)));
+  const std::string last = describe(key_of(block.record(entered)));
   if (entered == done) return fmt::format("has not made this call; its last was call {}, {}", entered, last);
   return fmt::format("is still in call {}, {}", entered, last);
 }

@@ -187,9 +187,19 @@ Result<Decision> decide(const DecisionContext& context, const Call& call) {
   decision.key = key_of(call);
   decision.fingerprint = decision.key.fingerprint();
   // Whether a rank works in place is its own affair, so what always runs must run in place.
-  TUTTI_ASSIGN(const Choice always, choose(context, call, request_of(call, true), least_reach(context)));
-  decision.fallback = always.launch;
-  if (const auto apart = choose(context, call, request_of(call, false), Reach::full, &always.candidate)) {
+  auto always = choose(context, call, request_of(call, true), least_reach(context));
+  const bool needs_more = !always && !context.algorithm.empty();
+  if (needs_more) {  // an algorithm by name that runs only where buffers can be reached: otherwise the planner decides
+    DecisionContext planned = context;
+    planned.algorithm.clear();
+    always = choose(planned, call, request_of(call, true), least_reach(planned));
+  }
+  if (!always) return always.status();
+  decision.fallback = always->launch;
+  const planner::Candidate* rival = needs_more ? nullptr : &always->candidate;
+  const auto apart = choose(context, call, request_of(call, false), Reach::full, rival);
+  if (needs_more && !apart) return apart.status();
+  if (apart) {
     const planner::Candidate& best = apart->candidate;
     decision.preferred = apart->launch;
     decision.needed = decision.preferred->prepared->reached;

@@ -80,7 +80,7 @@ CallKey key_of(const Call& call) {
   what.type = static_cast<std::uint8_t>(call.type);
   if (reduces) what.op = static_cast<std::uint8_t>(call.reduction.op);
   const bool is_pair = call.collective == Collective::send_receive;
-  if (plan::has_root(call.collective) || is_pair) what.root = static_cast<std::uint32_t>(call.root);
+  if (plan::has_root(call.collective)) what.root = static_cast<std::uint32_t>(call.root);
   if (is_pair) what.peer = static_cast<std::uint32_t>(call.peer);
   what.is_variable = !call.counts.empty();
   if (reduces && call.reduction.custom != nullptr) {
@@ -110,7 +110,8 @@ std::string describe(const CallKey& key) {
   if (!what.is_variable) text += fmt::format(" of {} {}", key.count, name_of_type(what));
   if (what.is_variable) text += fmt::format(" of {}", name_of_type(what));
   if (plan::reduces(collective)) text += fmt::format(", {}", name_of_operation(what));
-  if (plan::has_root(collective)) text += fmt::format(", root {}", what.root);
+  const bool is_pair = collective == plan::Collective::send_receive;
+  if (plan::has_root(collective) && !is_pair) text += fmt::format(", root {}", what.root);
   return text;
 }
 

@@ -77,6 +77,7 @@ bool Operation::begin() {
                                .out = reinterpret_cast<std::byte*>(out_address),
                                .factor = call_.reduction.factor});
   track.channel.enter(entry);
+  if (!decision.is_flash) track.channel.ring_all();  // a flash rings when it publishes
   has_entered_ = true;
   if (decision.is_flash) {
     flash_.emplace(track.channel, track.workspace, *decision.fallback, call_.reduction.custom, decision.fingerprint);

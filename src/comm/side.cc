@@ -65,8 +65,8 @@ Side::~Side() {
   Remains remains;
   for (Rank rank = 0; rank < size(); ++rank) {
     if (rank == rank_) continue;
-    channel.block(rank).left(layout_.collective, rank_).store(1, std::memory_order_release);
-    remains.left.push_back(&channel.mine().left(layout_.collective, rank));
+    channel.block(rank).left(rank_).store(1, std::memory_order_release);
+    remains.left.push_back(&channel.mine().left(rank));
     remains.peers.push_back(peers_[static_cast<std::size_t>(rank)]);
   }
   channel.ring_all();

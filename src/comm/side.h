@@ -65,9 +65,7 @@ class Side {
   bool has_ended() const { return own_bell().ended.load(std::memory_order_acquire) == kEnded; }
   Status why_ended() const;
   // Whether a rank has destroyed its side.
-  bool has_left(Rank rank) const {
-    return collective_->channel.mine().left(layout_.collective, rank).load(std::memory_order_acquire) != 0;
-  }
+  bool has_left(Rank rank) const { return collective_->channel.mine().left(rank).load(std::memory_order_acquire) != 0; }
   transport::Bell& own_bell() const { return collective_->channel.mine().bell(); }
 
   MemoryUse memory() const;

@@ -186,7 +186,7 @@ void Side::end(Code code, std::string_view why) noexcept {
     Bell& bell = bell_of(rank);
     std::uint32_t alive = 0;
     if (!bell.ended.compare_exchange_strong(alive, kEnding, std::memory_order_acq_rel)) return alive == kEnded;
-    char* target = channel.block(rank).reason(layout_.collective);
+    char* target = channel.block(rank).reason();
     std::memcpy(target, reason, transport::kReasonBytes);
     bell.ended_code.store(static_cast<std::uint32_t>(what), std::memory_order_relaxed);
     bell.ended.store(kEnded, std::memory_order_release);
@@ -198,7 +198,7 @@ void Side::end(Code code, std::string_view why) noexcept {
   for (int i = 0; i < kPatienceWithWriter && !write(0, code, reason); ++i) os::yield_core();
   if (bell_of(0).ended.load(std::memory_order_acquire) == kEnded) {
     code = static_cast<Code>(bell_of(0).ended_code.load(std::memory_order_relaxed));
-    std::memcpy(reason, channel.block(0).reason(layout_.collective), sizeof(reason));
+    std::memcpy(reason, channel.block(0).reason(), sizeof(reason));
     reason[sizeof(reason) - 1] = 0;
   }
   for (Rank rank = 0; rank < size(); ++rank) write(rank, code, reason);
@@ -208,7 +208,7 @@ void Side::end(Code code, std::string_view why) noexcept {
 Status Side::why_ended() const {
   if (!has_ended()) return {};
   const Channel& channel = collective_->channel;
-  const char* reason = channel.mine().reason(layout_.collective);
+  const char* reason = channel.mine().reason();
   const auto code = own_bell().ended_code.load(std::memory_order_relaxed);
   return {static_cast<Code>(code), std::string(reason, strnlen(reason, transport::kReasonBytes)), Scope::communicator};
 }

@@ -31,23 +31,6 @@ std::optional<Collective> collective_of(std::string_view name) {
   return std::nullopt;
 }
 
-bool reduces(Collective collective) {
-  return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
-         collective == Collective::reduce;
-}
-
-bool has_root(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::gather ||
-         collective == Collective::scatter || collective == Collective::send_receive;
-}
-
-bool has_blocks(Collective collective) {
-  return collective == Collective::all_gather || collective == Collective::reduce_scatter ||
-         collective == Collective::gather || collective == Collective::scatter || collective == Collective::all_to_all;
-}
-
-bool has_variable_form(Collective collective) { return has_blocks(collective); }
-
 std::string_view name_of(Buffer buffer) {
   switch (buffer) {
     case Buffer::in: return "in";

@@ -64,7 +64,9 @@ class Estimate {
               candidate_.shape.reach == Reach::load && source.owner != rank && source.buffer != Buffer::stage;
           (is_pull ? load.pulled : load.loaded) += value;
           const bool is_anothers = source.owner != rank;
-          if (is_anothers || (source.buffer == Buffer::stage && echoes)) load.moved += value;
+          // Of callers' buffers, which are large and old, about half still lies in somebody's cache.
+          if (source.buffer == Buffer::stage && (is_anothers || echoes)) load.moved += value;
+          if (source.buffer != Buffer::stage && is_anothers) load.moved += value / 2;
           if (is_pull) load.pulled_pieces += source.count;
         }
         for (const Slice& target : lane.targets(step)) {
@@ -73,7 +75,8 @@ class Estimate {
           if (target.buffer == Buffer::stage && target.owner == rank) staged += value;
           // A place that others have loaded from has to be taken back, unless what they stored there was loaded since.
           const bool is_anothers_out = target.owner != rank && target.buffer == Buffer::out;
-          if (is_anothers_out || (target.buffer == Buffer::stage && !echoes)) load.moved += value;
+          if (is_anothers_out) load.moved += value / 2;
+          if (target.buffer == Buffer::stage && !echoes) load.moved += value;
         }
         for (const bool is_there : {step.receive_from != kNoRank, step.send_to != kNoRank}) {
           if (!is_there) continue;

@@ -118,7 +118,8 @@ struct BlockShape {
   static std::size_t round_up(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 };
 
-// One member's block, as this process sees it. Memory that is all zero is a block that has done nothing.
+// One member's block, as this process sees it. Memory that is all zero is a block that has done nothing. Places are
+// worked out once: every message asks for them.
 class Block {
  public:
   Block() = default;
@@ -127,36 +128,41 @@ class Block {
       : memory_(memory),
         progress_(reinterpret_cast<Progress*>(memory + shape.progress_at())),
         bell_(bell != nullptr ? bell : reinterpret_cast<Bell*>(memory + shape.bell_at())),
-        outbox_(memory + shape.outbox_at()) {}
+        records_(reinterpret_cast<Record*>(memory + shape.history_at())),
+        left_(reinterpret_cast<Counter*>(memory + shape.left_at())),
+        reason_(reinterpret_cast<char*>(memory + shape.reason_at())),
+        flash_(reinterpret_cast<FlashLine*>(memory + shape.flash_at())),
+        outbox_(memory + shape.outbox_at()) {
+    for (std::uint32_t lane = 0; lane < kLanesMax; ++lane) {
+      sent_[lane] = reinterpret_cast<Counter*>(memory + shape.sent_at(lane));
+      taken_[lane] = reinterpret_cast<Counter*>(memory + shape.taken_at(lane));
+    }
+  }
 
   std::byte* memory() const { return memory_; }
   Head& head() const { return *reinterpret_cast<Head*>(memory_); }
   Progress& progress() const { return *progress_; }
   Bell& bell() const { return *bell_; }
   std::byte* outbox() const { return outbox_; }
-  Counter& sent(const BlockShape& shape, std::uint32_t lane, Rank to) const {
-    return reinterpret_cast<Counter*>(memory_ + shape.sent_at(lane))[to];
-  }
-  Counter& taken(const BlockShape& shape, std::uint32_t lane, Rank from) const {
-    return reinterpret_cast<Counter*>(memory_ + shape.taken_at(lane))[from];
-  }
+  Counter& sent(std::uint32_t lane, Rank to) const { return sent_[lane][to]; }
+  Counter& taken(std::uint32_t lane, Rank from) const { return taken_[lane][from]; }
   // Set by another rank when it has destroyed its side: nothing of it comes any more, and it reads nothing here.
-  Counter& left(const BlockShape& shape, Rank other) const {
-    return reinterpret_cast<Counter*>(memory_ + shape.left_at())[other];
-  }
-  Record& record(const BlockShape& shape, std::uint32_t call) const {
-    return reinterpret_cast<Record*>(memory_ + shape.history_at())[call % kHistory];
-  }
-  FlashLine* flash(const BlockShape& shape, std::uint32_t call) const {
-    return reinterpret_cast<FlashLine*>(memory_ + shape.flash_at()) + call % kFlashDepth * kFlashLines;
-  }
-  char* reason(const BlockShape& shape) const { return reinterpret_cast<char*>(memory_ + shape.reason_at()); }
+  Counter& left(Rank other) const { return left_[other]; }
+  Record& record(std::uint32_t call) const { return records_[call % kHistory]; }
+  FlashLine* flash(std::uint32_t call) const { return flash_ + call % kFlashDepth * kFlashLines; }
+  char* reason() const { return reason_; }
 
  private:
   std::byte* memory_ = nullptr;
   Progress* progress_ = nullptr;
   Bell* bell_ = nullptr;
+  Record* records_ = nullptr;
+  Counter* left_ = nullptr;
+  char* reason_ = nullptr;
+  FlashLine* flash_ = nullptr;
   std::byte* outbox_ = nullptr;
+  std::array<Counter*, kLanesMax> sent_ = {};
+  std::array<Counter*, kLanesMax> taken_ = {};
 };
 
 }  // namespace tutti::transport

@@ -27,7 +27,7 @@ void Channel::enter(const Entry& entry) {
   for (LaneCounts& lane : lanes_) lane.tile_at_entry = lane.tile;
   const Tag tag = Tag::of(call_, entry.fingerprint, entry.facts);
   const Block& block = mine();
-  Record& record = block.record(shape_, call_);
+  Record& record = block.record(call_);
   record.count.store(entry.count, std::memory_order_relaxed);
   record.what.store(entry.what, std::memory_order_relaxed);
   record.detail.store(entry.detail, std::memory_order_relaxed);
@@ -38,7 +38,6 @@ void Channel::enter(const Entry& entry) {
   head.factor.store(std::bit_cast<std::uint64_t>(entry.factor), std::memory_order_relaxed);
   head.tag.store(tag.word, std::memory_order_release);
   met_[index(self_)] = call_;
-  ring_all();
 }
 
 void Channel::leave() {
@@ -50,7 +49,7 @@ std::optional<Tag> Channel::meet(Rank member) {
   const Block& block = blocks_[index(member)];
   Tag tag{block.head().tag.load(std::memory_order_acquire)};
   const bool has_gone_on = tag.call() != call_;
-  if (has_gone_on) tag.word = block.record(shape_, call_).tag.load(std::memory_order_acquire);
+  if (has_gone_on) tag.word = block.record(call_).tag.load(std::memory_order_acquire);
   if (tag.call() != call_ || tag.fingerprint() != fingerprint_) {
     mismatch_ = member;
     return std::nullopt;
@@ -86,7 +85,7 @@ bool Channel::find_mismatch() {
   for (Rank member = 0; member < size() && !mismatch_; ++member) {
     if (member == self_ || !has_entered(member)) continue;
     const Block& block = blocks_[index(member)];
-    const Tag tag{block.record(shape_, call_).tag.load(std::memory_order_acquire)};
+    const Tag tag{block.record(call_).tag.load(std::memory_order_acquire)};
     if (tag.call() == call_ && tag.fingerprint() != fingerprint_) mismatch_ = member;
   }
   return mismatch_.has_value();
@@ -94,7 +93,7 @@ bool Channel::find_mismatch() {
 
 void Channel::count_value_taken(std::uint32_t lane, Rank from) {
   const std::uint32_t taken = ++lanes_[lane].values_taken[index(from)];
-  mine().taken(shape_, lane, from).store(taken, std::memory_order_release);
+  mine().taken(lane, from).store(taken, std::memory_order_release);
   ring(from);
 }
 

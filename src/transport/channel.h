@@ -47,7 +47,7 @@ class Channel {
   const Block& mine() const { return blocks_[index(self_)]; }
   const Block& block(Rank member) const { return blocks_[index(member)]; }
 
-  // Begins the next call and tells everybody.
+  // Begins the next call, for everybody to see; sleepers have to be rung.
   void enter(const Entry& entry);
   // Ends it. Tiles are counted alike on every rank, which is what staging in turns rests on.
   void leave();
@@ -92,13 +92,13 @@ class Channel {
 
   // Messages, tokens and values alike.
   void send(std::uint32_t lane, Rank to) {
-    Counter& sent = blocks_[index(self_)].sent(shape_, lane, to);
+    Counter& sent = blocks_[index(self_)].sent(lane, to);
     // release: pairs with the acquire in has_message
     sent.store(sent.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     ring(to);
   }
   bool has_message(std::uint32_t lane, Rank from, std::uint32_t count) const {
-    const std::uint32_t sent = block(from).sent(shape_, lane, self_).load(std::memory_order_acquire);
+    const std::uint32_t sent = block(from).sent(lane, self_).load(std::memory_order_acquire);
     return has_reached(sent, lanes_[lane].messages_taken[index(from)] + count);
   }
   void take_message(std::uint32_t lane, Rank from) { ++lanes_[lane].messages_taken[index(from)]; }
@@ -110,7 +110,7 @@ class Channel {
   // Gives the slot back.
   void count_value_taken(std::uint32_t lane, Rank from);
   bool has_free_slot(std::uint32_t lane, Rank to, std::uint32_t slots) const {
-    const std::uint32_t taken = block(to).taken(shape_, lane, self_).load(std::memory_order_acquire);
+    const std::uint32_t taken = block(to).taken(lane, self_).load(std::memory_order_acquire);
     return has_reached(taken + slots, lanes_[lane].values_sent[index(to)] + 1);
   }
 

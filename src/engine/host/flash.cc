@@ -22,9 +22,8 @@ Flash::Flash(transport::Channel& channel, Workspace& workspace, const Launch& la
       launch_(launch),
       custom_(custom),
       tag_(transport::Tag::of(channel.call(), fingerprint, 1).word),
-      chunk_bytes_(launch.staged_bytes / std::max(launch.prepared->stage_chunks, 1u)),
-      line_count_(static_cast<std::uint32_t>(
-          std::max<std::uint64_t>(1, (launch.staged_bytes + kFlashLineBytes - 1) / kFlashLineBytes))) {}
+      chunk_bytes_(launch.flash_chunk_bytes),
+      line_count_(launch.flash_lines) {}
 
 bool Flash::progress() {
   if (launch_.lanes.empty()) return true;
@@ -50,7 +49,7 @@ bool Flash::progress() {
 // Where what a rank has staged can be read here: straight from its line where there is one.
 const std::byte* Flash::staged_by(Rank owner) const {
   if (line_count_ == 1 && owner != channel_.self()) {
-    return channel_.block(owner).flash(channel_.shape(), channel_.call())->data;
+    return channel_.block(owner).flash(channel_.call())->data;
   }
   return workspace_.flash(static_cast<std::size_t>(owner));
 }
@@ -90,7 +89,7 @@ void Flash::compute_step(std::uint32_t index) {
 void Flash::publish() {
   is_published_ = true;
   const std::byte* staged = workspace_.flash(static_cast<std::size_t>(channel_.self()));
-  FlashLine* lines = channel_.mine().flash(channel_.shape(), channel_.call());
+  FlashLine* lines = channel_.mine().flash(channel_.call());
   for (std::uint32_t i = 0; i < line_count_; ++i) {
     std::memcpy(lines[i].data, staged + i * kFlashLineBytes, kFlashLineBytes);
     lines[i].tag.store(tag_, std::memory_order_release);
@@ -103,14 +102,14 @@ void Flash::publish() {
 // message, so it is begun now, while waiting, for the lines of the next call. Whoever read them has ended that call.
 void Flash::own_next_lines() {
   if (!channel_.is_known_done(channel_.call() + 1 - transport::kFlashDepth)) return;
-  FlashLine* lines = channel_.mine().flash(channel_.shape(), channel_.call() + 1);
+  FlashLine* lines = channel_.mine().flash(channel_.call() + 1);
   for (std::uint32_t i = 0; i < line_count_; ++i) {
     *reinterpret_cast<volatile std::byte*>(lines[i].data) = std::byte{0};
   }
 }
 
 bool Flash::take(Rank from) {
-  const FlashLine* lines = channel_.block(from).flash(channel_.shape(), channel_.call());
+  const FlashLine* lines = channel_.block(from).flash(channel_.call());
   for (std::uint32_t i = 0; i < line_count_; ++i) {
     const std::uint64_t tag = lines[i].tag.load(std::memory_order_acquire);
     if (tag == tag_) continue;

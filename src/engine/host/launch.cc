@@ -198,6 +198,10 @@ Result<Launch> create_launch(std::shared_ptr<const Prepared> prepared, const std
   const LaneBuilder builder(plan, maps, elements.bytes, self, launch.scales_inputs);
   for (std::uint32_t lane = 0; lane < plan.program.lanes.size(); ++lane) launch.lanes.push_back(builder.build(lane));
   launch.staged_bytes = plan.stage_chunks * chunk_bytes;
+  launch.flash_chunk_bytes = chunk_bytes;
+  launch.flash_lines = static_cast<std::uint32_t>(std::max<std::uint64_t>(
+      1, (std::min<std::uint64_t>(launch.staged_bytes, transport::kFlashBytesMax) + transport::kFlashLineBytes - 1) /
+             transport::kFlashLineBytes));
   std::uint64_t output = 0;
   for (const ChunkMap& map : maps) output = std::max(output, map.out.end() * elements.bytes);
   launch.is_streaming = output >= options.streaming_from_bytes;

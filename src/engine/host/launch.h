@@ -76,9 +76,11 @@ struct Launch {
   std::uint32_t tiles = 1;
   std::uint64_t scratch_bytes = 0;  // per lane
   std::uint64_t staged_bytes =
-      0;                      // most that a rank stages, where it is one tile: decides whether a flash can carry it
-  bool is_streaming = false;  // outputs go around the caches
-  Kernel kernel = nullptr;    // nullptr: custom
+      0;  // most that a rank stages, where it is one tile: decides whether a flash can carry it
+  std::uint64_t flash_chunk_bytes = 0;  // room for a chunk among the staged ones
+  std::uint32_t flash_lines = 1;        // that every staging rank fills
+  bool is_streaming = false;            // outputs go around the caches
+  Kernel kernel = nullptr;              // nullptr: custom
   bool scales_inputs = false;
   double input_factor = 1;  // of a narrow average; a scaled sum has one per rank
   Rank divide_by = 1;       // at finish
