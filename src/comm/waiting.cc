@@ -89,14 +89,15 @@ class Wait {
     if (!operation.has_entered() || operation.is_done()) return {};
     Channel& channel = operation.track().channel;
     if (channel.find_mismatch()) return {Code::invalid_usage, mismatch_text(operation, *channel.mismatch())};
-    const Rank member = operation.blocked_on();
-    if (member == kNoRank || member == channel.self()) return {};
-    const transport::Member& peer = channel.peer(member);
-    const auto lost = [&](std::string_view how) {
-      return Status(Code::peer_lost, waiting_text(operation, member, how, waited()));
-    };
-    if (!peer.is_alive()) return lost("has died");
-    if (side.has_left(peer.rank)) return lost("has left the communicator");
+    for (Rank member = 0; member < channel.size(); ++member) {
+      if (member == channel.self() || !operation.waits_for(member)) continue;
+      const transport::Member& peer = channel.peer(member);
+      const auto lost = [&](std::string_view how) {
+        return Status(Code::peer_lost, waiting_text(operation, member, how, waited()));
+      };
+      if (!peer.is_alive()) return lost("has died");
+      if (side.has_left(peer.rank)) return lost("has left the communicator");
+    }
     return {};
   }
 
