@@ -81,7 +81,7 @@ bool Operation::begin() {
   track.channel.enter(entry);
   has_entered_ = true;
   if (decision.is_flash) {
-    flash_.emplace(track.channel, track.workspace, *decision.fallback, call_.reduction.custom, decision.fingerprint);
+    flash_.emplace(track.channel, track.workspace, *decision.fallback, call_.reduction.custom);
     track.last = decision.fallback.get();
     phase_ = Phase::flash;
   } else if (decision.preferred == nullptr) {
