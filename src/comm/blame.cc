@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "os/process.h"
 
@@ -33,12 +35,25 @@ std::string name_of_peer(const transport::Member& peer) {
 
 std::string mismatch_text(const Operation& operation, Rank member) {
   const transport::Channel& channel = operation.track().channel;
-  const CallKey theirs = key_of(channel.block(member).record(channel.call()));
-  const CallKey mine = key_of(operation.call());
+  const auto record_of = [&](Rank rank, std::uint32_t call) -> const transport::Record& {
+    return channel.block(rank).record(call);
+  };
+  // The first that differs, as far back as ranks remember: it may have ended without anybody noticing.
+  std::uint32_t call = channel.call();
+  for (std::uint32_t back = std::min(call, transport::kHistory) - 1; back > 0; --back) {
+    const transport::Record& theirs = record_of(member, call - back);
+    const bool is_of_call = transport::Tag{theirs.tag.load(std::memory_order_acquire)}.call() == call - back;
+    if (is_of_call && !(key_of(theirs) == key_of(record_of(channel.self(), call - back)))) {
+      call -= back;
+      break;
+    }
+  }
+  const CallKey theirs = key_of(record_of(member, call));
+  const CallKey mine = key_of(record_of(channel.self(), call));
   return fmt::format(
       "call {} is not the same everywhere: {} calls {}, {} calls {} ({}); all ranks must make the same calls in the "
       "same order",
-      channel.call(), name_of_peer(channel.peer(channel.self())), describe(mine), name_of_peer(channel.peer(member)),
+      call, name_of_peer(channel.peer(channel.self())), describe(mine), name_of_peer(channel.peer(member)),
       describe(theirs), difference(mine, theirs));
 }
 

@@ -1,5 +1,7 @@
 #include "comm/operation.h"
 
+#include <algorithm>
+
 #include "device/host/heap.h"
 
 namespace tutti::comm {
@@ -80,7 +82,7 @@ bool Operation::begin() {
   if (!decision.is_flash) track.channel.ring_all();  // a flash rings when it publishes
   has_entered_ = true;
   if (decision.is_flash) {
-    flash_.emplace(track.channel, track.workspace, *decision.fallback, call_.reduction.custom, decision.fingerprint);
+    flash_.emplace(track.channel, track.workspace, *decision.fallback, call_.reduction.custom);
     track.last = decision.fallback.get();
     phase_ = Phase::flash;
   } else if (decision.preferred == nullptr) {
@@ -153,12 +155,22 @@ void Operation::give_up() {
 Rank Operation::blocked_on() const {
   switch (phase_) {
     case Phase::flash: return flash_->blocked_on();
-    case Phase::run: return run_->blocked_on();
+    case Phase::run:
+      for (const Rank member : run_->blocked_on()) {
+        if (member != kNoRank) return member;
+      }
+      break;
     case Phase::facts: return blocked_on_;
     case Phase::turn:
     case Phase::ended: break;
   }
   return kNoRank;
+}
+
+bool Operation::waits_for(Rank member) const {
+  if (phase_ != Phase::run) return blocked_on() == member;
+  const auto members = run_->blocked_on();
+  return std::find(members.begin(), members.end(), member) != members.end();
 }
 
 }  // namespace tutti::comm

@@ -23,8 +23,9 @@ class Operation {
 
   const Call& call() const { return call_; }
   Track& track() const { return track_; }
-  // Whom it waits for; kNoRank: an earlier call of this rank.
+  // Whom it waits for; kNoRank: an earlier call of this rank. Where it waits for several, one of them.
   Rank blocked_on() const;
+  bool waits_for(Rank member) const;
   bool has_entered() const { return has_entered_; }
   bool is_done() const { return phase_ == Phase::ended; }
 

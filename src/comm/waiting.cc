@@ -24,6 +24,8 @@ constexpr std::chrono::nanoseconds kYieldFor = std::chrono::milliseconds(1);
 // The longest sleep: also how long it takes to notice that somebody died, and the price of a wake-up that was missed.
 constexpr std::chrono::nanoseconds kSleepFor = std::chrono::milliseconds(50);
 constexpr std::chrono::nanoseconds kSleepForMany = std::chrono::milliseconds(1);
+// More than the kernel takes to end a process whose memory it has taken down.
+constexpr std::chrono::nanoseconds kDyingFor = std::chrono::seconds(1);
 // Looks after saying "I sleep" and before doing so, so that a signal sent in between is seen (see ring()).
 constexpr int kLastLooks = 200;
 
@@ -89,15 +91,27 @@ class Wait {
     if (!operation.has_entered() || operation.is_done()) return {};
     Channel& channel = operation.track().channel;
     if (channel.find_mismatch()) return {Code::invalid_usage, mismatch_text(operation, *channel.mismatch())};
-    const Rank member = operation.blocked_on();
-    if (member == kNoRank || member == channel.self()) return {};
-    const transport::Member& peer = channel.peer(member);
-    const auto lost = [&](std::string_view how) {
-      return Status(Code::peer_lost, waiting_text(operation, member, how, waited()));
-    };
-    if (!peer.is_alive()) return lost("has died");
-    if (side.has_left(peer.rank)) return lost("has left the communicator");
+    for (Rank member = 0; member < channel.size(); ++member) {
+      if (member == channel.self() || !operation.waits_for(member)) continue;
+      const transport::Member& peer = channel.peer(member);
+      const auto lost = [&](std::string_view how) {
+        return Status(Code::peer_lost, waiting_text(operation, member, how, waited()));
+      };
+      if (!peer.is_alive()) return lost("has died");
+      if (side.has_left(peer.rank)) return lost("has left the communicator");
+    }
     return {};
+  }
+
+  // Somebody's memory is gone. Its locks, by which it is known to be dead, go a moment later.
+  static Rank find_dead(const Channel& channel) {
+    for (const Deadline deadline = Deadline::after(os::now(), kDyingFor); !deadline.has_passed(os::now());) {
+      for (Rank member = 0; member < channel.size(); ++member) {
+        if (!channel.peer(member).is_alive()) return member;
+      }
+      os::yield_core();
+    }
+    return kNoRank;
   }
 
   // All have ended by themselves. One that failed after it had begun takes its communicator with it.
@@ -110,6 +124,8 @@ class Wait {
       const bool is_mismatch = status.code() == Code::invalid_usage && (channel.mismatch() || channel.find_mismatch());
       if (is_mismatch) {
         side->end(Code::invalid_usage, mismatch_text(*operation, *channel.mismatch()));
+      } else if (const Rank dead = status.code() == Code::peer_lost ? find_dead(channel) : kNoRank; dead != kNoRank) {
+        side->end(Code::peer_lost, waiting_text(*operation, dead, "has died", waited()));
       } else {
         side->end(status.code(), status.text());
       }

@@ -22,10 +22,11 @@ Channel::Channel(const BlockShape& shape, std::vector<Member> peers, std::vector
 
 void Channel::enter(const Entry& entry) {
   ++call_;
-  fingerprint_ = entry.fingerprint;
+  const std::uint64_t both = std::uint64_t{fingerprint_} << 32 | entry.fingerprint;
+  fingerprint_ = static_cast<std::uint32_t>(both * 0x9e3779b97f4a7c15 >> (64 - Tag::kFingerprintBits));
   mismatch_.reset();
   for (LaneCounts& lane : lanes_) lane.tile_at_entry = lane.tile;
-  const Tag tag = Tag::of(call_, entry.fingerprint, entry.facts);
+  const Tag tag = Tag::of(call_, fingerprint_, entry.facts);
   const Block& block = mine();
   Record& record = block.record(call_);
   record.count.store(entry.count, std::memory_order_relaxed);

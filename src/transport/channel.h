@@ -26,7 +26,7 @@ struct Member {
 
 // What a rank says of itself when it enters a call.
 struct Entry {
-  std::uint32_t fingerprint = 0;
+  std::uint32_t fingerprint = 0;  // of the call alone
   std::uint32_t facts = 0;
   std::uint64_t in = 0;
   std::uint64_t out = 0;
@@ -52,6 +52,9 @@ class Channel {
   // Ends it. Tiles are counted alike on every rank, which is what staging in turns rests on.
   void leave();
   std::uint32_t call() const { return call_; }
+  // Of this call and all before it: ranks that differ once differ for ever, so that a difference in a call in which
+  // nobody waited for the other is found in the next.
+  std::uint32_t fingerprint() const { return fingerprint_; }
 
   bool has_entered(Rank member) const {
     return has_reached(Tag{blocks_[index(member)].head().tag.load(std::memory_order_acquire)}.call(), call_);

@@ -142,7 +142,7 @@ class World {
                         .factor = factor});
     const engine::Launch& launch = call.launches[rank];
     if (trial.prefers_flash && engine::can_flash(call.launches.front())) {
-      side.work.emplace<engine::Flash>(side.channel, side.workspace, launch, nullptr, fingerprint);
+      side.work.emplace<engine::Flash>(side.channel, side.workspace, launch, nullptr);
     } else {
       side.work.emplace<engine::Run>(side.channel, side.workspace, launch, nullptr);
     }

@@ -15,13 +15,12 @@ bool can_flash(const Launch& launch) {
   return launch.prepared->is_one_round && launch.tiles == 1 && launch.staged_bytes <= transport::kFlashBytesMax;
 }
 
-Flash::Flash(transport::Channel& channel, Workspace& workspace, const Launch& launch, const CustomOperation* custom,
-             std::uint32_t fingerprint)
+Flash::Flash(transport::Channel& channel, Workspace& workspace, const Launch& launch, const CustomOperation* custom)
     : channel_(channel),
       workspace_(workspace),
       launch_(launch),
       custom_(custom),
-      tag_(transport::Tag::of(channel.call(), fingerprint, 1).word),
+      tag_(transport::Tag::of(channel.call(), channel.fingerprint(), 1).word),
       chunk_bytes_(launch.flash_chunk_bytes),
       line_count_(launch.flash_lines) {}
 

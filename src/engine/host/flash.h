@@ -16,8 +16,7 @@ bool can_flash(const Launch& launch);
 // from one core to another.
 class Flash {
  public:
-  Flash(transport::Channel& channel, Workspace& workspace, const Launch& launch, const CustomOperation* custom,
-        std::uint32_t fingerprint);
+  Flash(transport::Channel& channel, Workspace& workspace, const Launch& launch, const CustomOperation* custom);
 
   bool progress();
   Status status() const { return status_; }

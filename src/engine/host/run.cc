@@ -14,6 +14,7 @@ using transport::ChunkBytes;
 
 Run::Run(Channel& channel, Workspace& workspace, const Launch& launch, const CustomOperation* custom)
     : channel_(channel), workspace_(workspace), launch_(launch), custom_(custom) {
+  blocked_on_.fill(kNoRank);
   std::fill(workspace_.cursors.begin(), workspace_.cursors.end(), Workspace::Cursor{});
 }
 
@@ -44,6 +45,7 @@ bool Run::progress_lane(std::uint32_t lane) {
     channel_.end_tiles(lane, launch_.tiles);
   }
   bool has_moved = false;
+  waits_for_ = kNoRank;
   while (cursor.tile < launch_.tiles && is_ready(lane, cursor.step)) {
     execute(lane, cursor.step);
     has_moved = true;
@@ -54,6 +56,7 @@ bool Run::progress_lane(std::uint32_t lane) {
       channel_.end_tiles(lane, 1);
     }
   }
+  blocked_on_[lane] = waits_for_;
   return has_moved;
 }
 

@@ -1,6 +1,9 @@
 // Runs a launch on a channel, step by step, without ever blocking: progress() goes as far as the other ranks allow.
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "engine/host/launch.h"
 #include "engine/host/workspace.h"
 #include "transport/channel.h"
@@ -16,8 +19,8 @@ class Run {
   // True when there is nothing left to do: the end, or a failure that status() tells.
   bool progress();
   Status status() const { return status_; }
-  // The member that has to do something first, after progress() returned false.
-  Rank blocked_on() const { return blocked_on_; }
+  // The members that have to do something first, after progress() returned false: for each lane one, or kNoRank.
+  std::span<const Rank> blocked_on() const { return blocked_on_; }
 
  private:
   bool progress_lane(std::uint32_t lane);
@@ -30,7 +33,7 @@ class Run {
   std::uint64_t bytes_of(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk) const;
   std::byte* locate(std::uint32_t lane, const Piece& piece, std::uint64_t skip, int* pid);
   bool wait_for(Rank member) {
-    blocked_on_ = member;
+    waits_for_ = member;
     return false;
   }
 
@@ -38,7 +41,8 @@ class Run {
   Workspace& workspace_;
   const Launch& launch_;
   const CustomOperation* custom_;
-  Rank blocked_on_ = kNoRank;
+  Rank waits_for_ = kNoRank;  // the lane that is at work
+  std::array<Rank, transport::kLanesMax> blocked_on_;
   Status status_;
 };
 
