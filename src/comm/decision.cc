@@ -228,7 +228,13 @@ std::string explain(const DecisionContext& context, const Call& call) {
     text += planner::explain_local(context.machine, apart, *ranked) + "\notherwise: ";
   }
   const planner::Request request = request_of(call, true);
-  text += planner::explain_local(context.machine, request, *candidates_of(context, request, least_reach(context)));
+  auto always = candidates_of(context, request, least_reach(context));
+  if (!always) {  // the name that was asked for needs reach
+    DecisionContext planned = context;
+    planned.algorithm.clear();
+    always = candidates_of(planned, request, least_reach(planned));
+  }
+  text += planner::explain_local(context.machine, request, *always);
   if (decision->is_flash) text += "\n  data travels in the cache lines that signal it";
   text += fmt::format("\n  instructions: {}", engine::instruction_set());
   return text;

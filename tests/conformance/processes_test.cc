@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, CommunicatorInProcesses, testing::Values("file"
 TEST(AlgorithmsInProcesses, GiveWhatEveryCollectivePromises) {
   TemporaryDirectory directory;
   for (const std::string name :
-       {"publish", "staged", "pull", "direct", "ring", "halving", "pairwise", "tree", "chain", "bruck"}) {
+       {"publish", "echo", "staged", "pull", "direct", "ring", "halving", "pairwise", "tree", "chain", "bruck"}) {
     in_processes(3, "file:" + (directory / name), name, [&](Communicator& communicator) -> std::string {
       for (const Collective collective : plan::kCollectives) {
         const bool exists = plan::find_algorithm(name, collective) != nullptr;
@@ -92,7 +92,9 @@ TEST(AlgorithmsInProcesses, GiveWhatEveryCollectivePromises) {
               continue;  // it needs more reach than processes have
             const std::string failure = play(communicator, scenario);
             if (!failure.empty()) return failure;
-            if (communicator.last_plan() != name) return "another plan ran: " + communicator.last_plan();
+            // Where it depends on the buffers, another plan may have run.
+            const bool depends = explained->find("otherwise:") != std::string::npos;
+            if (!depends && communicator.last_plan() != name) return "another plan ran: " + communicator.last_plan();
           }
         }
       }
