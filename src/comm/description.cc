@@ -106,11 +106,11 @@ std::string describe(const CallKey& key) {
   const auto collective = static_cast<plan::Collective>(what.collective);
   std::string text = name_of_collective(what);
   if (what.collective >= plan::kCollectives.size() || collective == plan::Collective::barrier) return text;
-  if (collective == plan::Collective::send_receive) text = fmt::format("send from {} to {}", what.root, what.peer);
+  const bool is_pair = collective == plan::Collective::send_receive;
+  if (is_pair) text = fmt::format("send from {} to {}", what.root, what.peer);
   if (!what.is_variable) text += fmt::format(" of {} {}", key.count, name_of_type(what));
   if (what.is_variable) text += fmt::format(" of {}", name_of_type(what));
   if (plan::reduces(collective)) text += fmt::format(", {}", name_of_operation(what));
-  const bool is_pair = collective == plan::Collective::send_receive;
   if (plan::has_root(collective) && !is_pair) text += fmt::format(", root {}", what.root);
   return text;
 }

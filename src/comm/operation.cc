@@ -81,6 +81,7 @@ bool Operation::begin() {
   track.channel.enter(entry);
   if (!decision.is_flash) track.channel.ring_all();  // a flash rings when it publishes
   has_entered_ = true;
+  entered_ = track.channel.call();
   if (decision.is_flash) {
     flash_.emplace(track.channel, track.workspace, *decision.fallback, call_.reduction.custom);
     track.last = decision.fallback.get();
@@ -133,7 +134,7 @@ void Operation::launch(const engine::Launch& launch) {
 
 bool Operation::end(Status status) {
   status_ = std::move(status);
-  if (has_entered() && status_) track_.channel.leave();
+  if (has_entered()) track_.channel.leave();  // also after a failure: this rank touches nobody's buffers any more
   pass_turn();
   return true;
 }
@@ -149,6 +150,7 @@ void Operation::give_up() {
   if (phase_ == Phase::ended) return;
   // The number was not served yet: whoever is before it passes the turn on, and it must be passed further.
   if (phase_ == Phase::turn && !track_.turn.is_served(number_)) return;
+  if (has_entered()) track_.channel.leave();
   pass_turn();
 }
 
@@ -171,6 +173,22 @@ bool Operation::waits_for(Rank member) const {
   if (phase_ != Phase::run) return blocked_on() == member;
   const auto members = run_->blocked_on();
   return std::find(members.begin(), members.end(), member) != members.end();
+}
+
+Rank Operation::find_toucher() const {
+  if (!has_entered_ || decision_->is_flash) return kNoRank;
+  const Channel& channel = track_.channel;
+  const auto self = static_cast<std::size_t>(channel.self());
+  const auto reaches = [&](const auto& launch) { return launch != nullptr && launch->prepared->reached[self] != 0; };
+  if (!reaches(decision_->preferred) && !reaches(decision_->fallback)) return kNoRank;
+  for (Rank member = 0; member < channel.size(); ++member) {
+    const transport::Block& block = channel.block(member);
+    const std::uint32_t begun = Tag{block.head().tag.load(std::memory_order_acquire)}.call();
+    const std::uint32_t done = block.progress().calls_done.load(std::memory_order_acquire);
+    if (member == channel.self() || !transport::has_reached(begun, entered_)) continue;
+    if (!transport::has_reached(done, entered_) && channel.peer(member).is_alive()) return member;
+  }
+  return kNoRank;
 }
 
 }  // namespace tutti::comm

@@ -26,6 +26,8 @@ class Operation {
   // Whom it waits for; kNoRank: an earlier call of this rank. Where it waits for several, one of them.
   Rank blocked_on() const;
   bool waits_for(Rank member) const;
+  // After it has failed: somebody who may still read or write this rank's buffers; kNoRank: nobody does.
+  Rank find_toucher() const;
   bool has_entered() const { return has_entered_; }
   bool is_done() const { return phase_ == Phase::ended; }
 
@@ -46,6 +48,7 @@ class Operation {
   std::uint32_t own_facts_ = 0;
   std::size_t asked_ = 0;
   bool has_entered_ = false;
+  std::uint32_t entered_ = 0;  // the channel's number of this call
   Rank blocked_on_ = kNoRank;
   std::optional<engine::Flash> flash_;
   std::optional<engine::Run> run_;

@@ -24,6 +24,8 @@ constexpr std::chrono::nanoseconds kYieldFor = std::chrono::milliseconds(1);
 // The longest sleep: also how long it takes to notice that somebody died, and the price of a wake-up that was missed.
 constexpr std::chrono::nanoseconds kSleepFor = std::chrono::milliseconds(50);
 constexpr std::chrono::nanoseconds kSleepForMany = std::chrono::milliseconds(1);
+// More than a step takes that was begun before the end was known.
+constexpr std::chrono::nanoseconds kTouchingFor = std::chrono::seconds(2);
 // More than the kernel takes to end a process whose memory it has taken down.
 constexpr std::chrono::nanoseconds kDyingFor = std::chrono::seconds(1);
 // Looks after saying "I sleep" and before doing so, so that a signal sent in between is seen (see ring()).
@@ -142,7 +144,19 @@ class Wait {
       operation->give_up();
       if (side->has_ended()) reason = side->why_ended();
     }
+    for (const auto& [side, operation] : pending_) let_go(*side, *operation);
     return reason;
+  }
+
+  // The caller may free its buffers next: those who still work on them get the time to learn that it is over. One that
+  // is stopped does not, so the patience has an end.
+  static void let_go(const Side& side, const Operation& operation) {
+    const Deadline deadline = Deadline::after(os::now(), kTouchingFor);
+    while (!deadline.has_passed(os::now())) {
+      const Rank member = operation.find_toucher();
+      if (member == kNoRank || side.has_left(operation.track().channel.peer(member).rank)) return;
+      os::yield_core();
+    }
   }
 
   // Whoever has news looks whether this rank sleeps, without a fence, since that would cost every message of every

@@ -1,0 +1,94 @@
+#include "comm/decision.h"
+
+#include <gtest/gtest.h>
+
+#include "transport/block.h"
+
+namespace tutti::comm {
+namespace {
+
+using plan::Collective;
+
+DecisionContext context_of(Rank ranks, Rank self, bool is_one_process) {
+  DecisionContext context;
+  context.self = self;
+  context.is_one_process = is_one_process;
+  context.launch.outbox_bytes = 2 << 20;
+  context.machine.ranks = ranks;
+  context.machine.cores = 8;
+  context.machine.can_pull = true;
+  context.machine.flash_bytes = transport::kFlashBytesMax;
+  context.machine.outbox_bytes = 2 << 20;
+  return context;
+}
+
+std::string plan_of(const std::shared_ptr<const engine::Launch>& launch) {
+  return launch == nullptr ? "" : launch->prepared->header.algorithm;
+}
+
+TEST(Decision, IsTheSameOnEveryRank) {
+  for (const Collective collective : plan::kCollectives) {
+    const Rank ranks = collective == Collective::send_receive ? 2 : 5;
+    for (const std::uint64_t count : {1, 200, 5000, 1 << 20}) {
+      for (const bool is_one_process : {false, true}) {
+        const Call call{.collective = collective, .count = count, .peer = 1};
+        const auto first = decide(context_of(ranks, 0, is_one_process), call);
+        ASSERT_TRUE(first.is_ok()) << first.status().text();
+        for (Rank rank = 1; rank < ranks; ++rank) {
+          const auto other = decide(context_of(ranks, rank, is_one_process), call);
+          ASSERT_TRUE(other.is_ok()) << other.status().text();
+          EXPECT_EQ(plan_of(other->preferred), plan_of(first->preferred)) << describe(call);
+          EXPECT_EQ(plan_of(other->fallback), plan_of(first->fallback)) << describe(call);
+          EXPECT_EQ(other->is_flash, first->is_flash) << describe(call);
+          EXPECT_EQ(other->asked, first->asked) << describe(call);
+          EXPECT_EQ(other->needed, first->needed) << describe(call);
+          EXPECT_EQ(other->fingerprint, first->fingerprint) << describe(call);
+        }
+      }
+    }
+  }
+}
+
+TEST(Decision, BetweenProcessesReachesBuffersOnlyWhereTheyCanBeReached) {
+  const auto decision = decide(context_of(4, 0, false), {.count = 1 << 20});
+  ASSERT_TRUE(decision.is_ok()) << decision.status().text();
+  EXPECT_LT(decision->fallback->prepared->header.reach, plan::Reach::full) << plan_of(decision->fallback);
+  ASSERT_NE(decision->preferred, nullptr);
+  EXPECT_EQ(plan_of(decision->preferred), "direct");
+  EXPECT_EQ(decision->asked.size(), 4u);
+}
+
+TEST(Decision, CountsTheBuffersOfEveryCollective) {
+  const auto sizes = [](Collective collective, Rank rank) {
+    const auto found = buffer_sizes({.collective = collective, .count = 10, .root = 1}, rank, 3);
+    return found ? std::pair(found->in_elements, found->out_elements) : std::pair<std::uint64_t, std::uint64_t>(99, 99);
+  };
+  using Sizes = std::pair<std::uint64_t, std::uint64_t>;
+  EXPECT_EQ(sizes(Collective::all_reduce, 0), Sizes(10, 10));
+  EXPECT_EQ(sizes(Collective::all_gather, 0), Sizes(10, 30));
+  EXPECT_EQ(sizes(Collective::reduce_scatter, 2), Sizes(30, 10));
+  EXPECT_EQ(sizes(Collective::gather, 1), Sizes(10, 30));
+  EXPECT_EQ(sizes(Collective::gather, 0), Sizes(10, 0));
+  EXPECT_EQ(sizes(Collective::scatter, 0), Sizes(0, 10));
+  EXPECT_EQ(sizes(Collective::broadcast, 1), Sizes(10, 10));
+  EXPECT_EQ(sizes(Collective::all_to_all, 1), Sizes(30, 30));
+  EXPECT_EQ(sizes(Collective::barrier, 1), Sizes(0, 0));
+  EXPECT_EQ(buffer_sizes({.count = ~0ull}, 0, 3).status().code(), Code::invalid_argument);
+}
+
+TEST(DecisionCache, FindsWhatItHasAndForgetsNowAndThen) {
+  DecisionCache cache;
+  engine::Workspace workspace;
+  const DecisionContext context = context_of(2, 0, true);
+  for (std::uint64_t count = 0; count < DecisionCache::kLimit + 2; ++count) {
+    const Call call{.count = count};
+    EXPECT_EQ(cache.find(key_of(call)), nullptr);
+    const auto added = cache.add(context, call, workspace);
+    ASSERT_TRUE(added.is_ok()) << added.status().text();
+    EXPECT_EQ(cache.find(key_of(call)), *added);
+  }
+  EXPECT_EQ(cache.find(key_of(Call{.count = 5})), nullptr) << "a program that never repeats a size fills no memory";
+}
+
+}  // namespace
+}  // namespace tutti::comm

@@ -1,0 +1,64 @@
+#include "planner/local.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti::planner {
+namespace {
+
+using plan::Collective;
+using plan::Reach;
+
+LocalMachine machine(Rank ranks) {
+  LocalMachine machine;
+  machine.ranks = ranks;
+  machine.cores = 8;
+  machine.can_pull = true;
+  machine.flash_bytes = 896;
+  machine.outbox_bytes = 2 << 20;
+  return machine;
+}
+
+Request all_reduce_of(std::uint64_t elements) { return {.collective = Collective::all_reduce, .elements = elements}; }
+
+TEST(LocalPlans, OfTheBestComeFirst) {
+  const auto ranked = rank_local(machine(4), all_reduce_of(1000), Reach::full);
+  ASSERT_GT(ranked.size(), 3u);
+  for (std::size_t i = 1; i < ranked.size(); ++i) EXPECT_LE(ranked[i - 1].estimate_s, ranked[i].estimate_s);
+}
+
+TEST(LocalPlans, NeedNoMoreReachThanThereIs) {
+  for (const Collective collective : plan::kCollectives) {
+    for (const Reach reach : plan::kReaches) {
+      const Request request{.collective = collective, .elements = 1000, .peer = 1};
+      const auto ranked = rank_local(machine(4), request, reach);
+      EXPECT_FALSE(ranked.empty()) << plan::name_of(collective) << " with reach " << plan::name_of(reach);
+      for (const Candidate& candidate : ranked) EXPECT_LE(candidate.shape.reach, reach) << candidate.algorithm->name;
+    }
+  }
+}
+
+TEST(LocalPlans, DoNotPullWhereThatIsForbidden) {
+  LocalMachine forbidding = machine(4);
+  forbidding.can_pull = false;
+  for (const Candidate& candidate : rank_local(forbidding, all_reduce_of(1000), Reach::load)) {
+    EXPECT_LT(candidate.shape.reach, Reach::load) << candidate.algorithm->name;
+  }
+}
+
+TEST(LocalPlans, OfLargeDataTouchItAsLittleAsTheyCan) {
+  EXPECT_EQ(rank_local(machine(4), all_reduce_of(16 << 20), Reach::full)[0].algorithm->name, "direct");
+}
+
+TEST(LocalPlans, AreExplainedWithTheirRivals) {
+  const LocalMachine four = machine(4);
+  const auto ranked = rank_local(four, all_reduce_of(1000), Reach::full);
+  const std::string text = explain_local(four, all_reduce_of(1000), ranked);
+  EXPECT_NE(text.find(std::string(ranked[0].algorithm->name) + " all_reduce over 4 ranks on 8 cores"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(std::string(ranked[1].algorithm->name) + " would take"), std::string::npos) << text;
+  EXPECT_EQ(explain_local(four, all_reduce_of(1), {}), "no algorithm fits");
+}
+
+}  // namespace
+}  // namespace tutti::planner
