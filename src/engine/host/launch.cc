@@ -186,6 +186,7 @@ Result<Launch> create_launch(std::shared_ptr<const Prepared> prepared, const std
   set_arithmetic(launch);
   const Prepared& plan = *launch.prepared;
   TUTTI_ASSIGN(launch.outbox, lay_out(plan, options.outbox_bytes, options.tile_bytes_max, elements.bytes));
+  launch.outbox_key = launch.outbox.key();
   const std::uint64_t chunk_bytes = largest_chunk(maps) * elements.bytes;
   // A tile is a whole number of elements.
   launch.tile_bytes = round_down(launch.outbox.tile_bytes, elements.bytes);

@@ -71,6 +71,7 @@ struct Launch {
   std::shared_ptr<const Prepared> prepared;
   Elements elements;
   OutboxLayout outbox;
+  std::uint64_t outbox_key = 0;
   std::vector<LaunchLane> lanes;
   std::uint64_t tile_bytes = 0;  // of a chunk
   std::uint32_t tiles = 1;

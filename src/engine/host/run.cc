@@ -96,7 +96,7 @@ bool Run::is_ready(std::uint32_t lane, std::uint32_t index) {
 bool Run::is_outbox_free(std::uint32_t lane, const LaunchStep& step) {
   if (step.send_to == kNoRank && !step.stores_to_stage) return true;
   const OutboxLayout& outbox = launch_.outbox;
-  if (const std::uint64_t key = outbox.key(); !channel_.is_outbox_laid_out_as(key)) {
+  if (const std::uint64_t key = launch_.outbox_key; !channel_.is_outbox_laid_out_as(key)) {
     if (const Rank behind = channel_.find_behind(1); behind != kNoRank) return wait_for(behind);
     channel_.lay_out_outbox(key);
   }
