@@ -66,7 +66,7 @@ class Estimate {
           const bool is_anothers = source.owner != rank;
           // Of callers' buffers, which are large and old, about half still lies in somebody's cache.
           if (source.buffer == Buffer::stage && (is_anothers || echoes)) load.moved += value;
-          if (source.buffer != Buffer::stage && is_anothers) load.moved += value / 2;
+          if (source.buffer != Buffer::stage && is_anothers) load.moved += is_pull ? value : value / 2;
           if (is_pull) load.pulled_pieces += source.count;
         }
         for (const Slice& target : lane.targets(step)) {
