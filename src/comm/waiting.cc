@@ -21,6 +21,7 @@ namespace {
 // Yielding finds the next rank on this core at once; sleeping and waking costs several microseconds. A rank that has
 // waited for this long has time for that.
 constexpr std::chrono::nanoseconds kYieldFor = std::chrono::milliseconds(1);
+constexpr int kYieldsPerLook = 16;  // at the clock
 // The longest sleep: also how long it takes to notice that somebody died, and the price of a wake-up that was missed.
 constexpr std::chrono::nanoseconds kSleepFor = std::chrono::milliseconds(50);
 constexpr std::chrono::nanoseconds kSleepForMany = std::chrono::milliseconds(1);
@@ -44,11 +45,13 @@ class Wait {
   }
 
   Status complete() {
-    while (waited() < kYieldFor) {
-      if (progress()) return conclude();
-      if (const Side* ended = find_ended()) return fail(ended->why_ended());
-      os::yield_core();
-    }
+    do {
+      for (int i = 0; i < kYieldsPerLook; ++i) {
+        if (progress()) return conclude();
+        if (const Side* ended = find_ended()) return fail(ended->why_ended());
+        os::yield_core();
+      }
+    } while (waited() < kYieldFor);
     for (;;) {
       if (progress()) return conclude();
       if (const Side* ended = find_ended()) return fail(ended->why_ended());

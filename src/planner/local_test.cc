@@ -20,10 +20,22 @@ LocalMachine machine(Rank ranks) {
 
 Request all_reduce_of(std::uint64_t elements) { return {.collective = Collective::all_reduce, .elements = elements}; }
 
-TEST(LocalPlans, OfTheBestComeFirst) {
+TEST(LocalPlans, ComeByTheirEstimatesAndThroughPipesLast) {
   const auto ranked = rank_local(machine(4), all_reduce_of(1000), Reach::full);
   ASSERT_GT(ranked.size(), 3u);
-  for (std::size_t i = 1; i < ranked.size(); ++i) EXPECT_LE(ranked[i - 1].estimate_s, ranked[i].estimate_s);
+  EXPECT_NE(ranked.front().shape.reach, Reach::none);
+  EXPECT_EQ(ranked.back().shape.reach, Reach::none);
+  for (std::size_t i = 1; i < ranked.size(); ++i) {
+    const bool was_pipe = ranked[i - 1].shape.reach == Reach::none;
+    const bool is_pipe = ranked[i].shape.reach == Reach::none;
+    EXPECT_LE(was_pipe, is_pipe);
+    if (was_pipe == is_pipe) EXPECT_LE(ranked[i - 1].estimate_s, ranked[i].estimate_s);
+  }
+}
+
+TEST(LocalPlans, BetweenPrivateBuffersSendSumsBackToWhereTheirInputsWere) {
+  EXPECT_EQ(rank_local(machine(2), all_reduce_of(1 << 20), Reach::load)[0].algorithm->name, "echo");
+  EXPECT_EQ(rank_local(machine(4), all_reduce_of(1 << 20), Reach::stage)[0].algorithm->name, "echo");
 }
 
 TEST(LocalPlans, NeedNoMoreReachThanThereIs) {
