@@ -1,6 +1,7 @@
 // What interpreting a plan costs: an all-reduce of two threads through a communicator beside the same all-reduce
 // written by hand, with the same kernel and the same meetings. From 64 KiB up it may cost 3 %. Run: bench_interpreting
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -36,7 +37,19 @@ struct Options {
   std::string sizes = "8,4K,64K,256K,1M,16M";
   int repeats = 15;
   double seconds = 0.02;
+  bool is_pinned = false;
 };
+
+// The calling thread stays on one of the cores that this process may use: the rank-th, where there are enough.
+void pin(std::size_t rank, const cpu_set_t& usable) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  std::size_t seen = 0;
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &usable) && seen++ == rank) CPU_SET(core, &one);
+  }
+  if (CPU_COUNT(&one) == 1) sched_setaffinity(0, sizeof(one), &one);
+}
 
 // Both threads come, then both go on. They look as often as a communicator does before they give the core away.
 class Meeting {
@@ -127,19 +140,23 @@ using Times = std::array<std::vector<double>, kWays.size()>;
 class Trial {
  public:
   Trial(std::vector<Communicator>& communicators, const Vectors& vectors, const Options& options)
-      : communicators_(communicators), vectors_(vectors), options_(options), hand_written_(vectors) {}
+      : communicators_(communicators), vectors_(vectors), options_(options), hand_written_(vectors) {
+    sched_getaffinity(0, sizeof(usable_cores_), &usable_cores_);
+  }
 
   Result<Times> run() {
     {
       std::jthread second([&] { run_rank(1); });
       run_rank(0);
     }
+    sched_setaffinity(0, sizeof(usable_cores_), &usable_cores_);
     for (const Status& status : statuses_) TUTTI_TRY(status);
     return times_;
   }
 
  private:
   void run_rank(std::size_t rank) {
+    if (options_.is_pinned) pin(rank, usable_cores_);
     bench::fill_pattern(vectors_.in[rank].elements, static_cast<Rank>(rank));
     for (const Way way : kWays) verify(rank, way);
     std::array<std::int64_t, kWays.size()> calls{};
@@ -215,6 +232,7 @@ class Trial {
   std::vector<Communicator>& communicators_;
   const Vectors& vectors_;
   const Options& options_;
+  cpu_set_t usable_cores_{};
   HandWritten hand_written_;
   Meeting meeting_;
   std::array<double, kRanks> means_{};
@@ -286,6 +304,7 @@ int main(int argument_count, char** arguments) {
   app.add_option("--sizes", options.sizes, "bytes: a list such as 8,4K,1M")->capture_default_str();
   app.add_option("--repeats", options.repeats, "batches of each")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_option("--seconds", options.seconds, "of one batch")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_flag("--pin", options.is_pinned, "each thread stays on a core of its own");
   CLI11_PARSE(app, argument_count, arguments);
   return bench::exit_code_of(compare(options));
 }
