@@ -32,11 +32,15 @@ constexpr double kRatioMax = 1.03;
 constexpr std::uint64_t kRatioFromBytes = 64 << 10;
 constexpr float kUntouched = -1;  // no input and no sum is negative
 constexpr std::int64_t kCallsMax = 1 << 20;
+// A communicator looks 500 times before it gives the core away. A look at a flag alone is faster, so there are more of
+// them: with less patience the hand-written loop would lose time to the scheduler that the other one does not.
+constexpr int kPolls = 10000;
 
 struct Options {
   std::string sizes = "8,4K,64K,256K,1M,16M";
   int repeats = 15;
   double seconds = 0.02;
+  int polls = kPolls;
   bool is_pinned = false;
 };
 
@@ -51,9 +55,11 @@ void pin(std::size_t rank, const cpu_set_t& usable) {
   if (CPU_COUNT(&one) == 1) sched_setaffinity(0, sizeof(one), &one);
 }
 
-// Both threads come, then both go on. They look as often as a communicator does before they give the core away.
+// Both threads come, then both go on. They look for as long as a communicator does before they give the core away.
 class Meeting {
  public:
+  explicit Meeting(int polls) : polls_(os::this_machine().usable_cores >= static_cast<int>(kRanks) ? polls : 1) {}
+
   void meet(std::size_t rank) {
     Flag& mine = flags_[rank];
     const Flag& other = flags_[1 - rank];
@@ -69,7 +75,7 @@ class Meeting {
     std::atomic<std::uint64_t> turn = 0;
   };
   std::array<Flag, kRanks> flags_;
-  int polls_ = os::this_machine().usable_cores >= static_cast<int>(kRanks) ? 500 : 1;
+  int polls_;
 };
 
 // What both ways of adding work on: the same inputs and outputs, so that neither has the better pages.
@@ -93,7 +99,7 @@ Result<Vectors> create_vectors(std::size_t count) {
 // its share of both inputs and stores it to both outputs.
 class HandWritten {
  public:
-  explicit HandWritten(const Vectors& vectors) {
+  HandWritten(const Vectors& vectors, int polls) : meeting_(polls) {
     const auto layout = plan::Layout::even(vectors.count(), kRanks);
     for (std::size_t rank = 0; rank < kRanks; ++rank) {
       const plan::Extent extent = layout.of(static_cast<std::uint32_t>(rank));
@@ -142,7 +148,11 @@ struct Outcome {
 class Trial {
  public:
   Trial(std::vector<Communicator>& communicators, const Vectors& vectors, const Options& options)
-      : communicators_(communicators), vectors_(vectors), options_(options), hand_written_(vectors) {
+      : communicators_(communicators),
+        vectors_(vectors),
+        options_(options),
+        hand_written_(vectors, options.polls),
+        meeting_(options.polls) {
     sched_getaffinity(0, sizeof(usable_cores_), &usable_cores_);
   }
 
@@ -316,6 +326,9 @@ int main(int argument_count, char** arguments) {
   app.add_option("--sizes", options.sizes, "bytes: a list such as 8,4K,1M")->capture_default_str();
   app.add_option("--repeats", options.repeats, "batches of each")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_option("--seconds", options.seconds, "of one batch")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--polls", options.polls, "looks of the hand-written loop before it yields")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
   app.add_flag("--pin", options.is_pinned, "each thread stays on a core of its own");
   CLI11_PARSE(app, argument_count, arguments);
   return bench::exit_code_of(compare(options));
