@@ -64,6 +64,8 @@ class Side {
   void end(Code code, std::string_view why) noexcept;
   bool has_ended() const { return own_bell().ended.load(std::memory_order_acquire) == kEnded; }
   Status why_ended() const;
+  // How often a call looks before it lets others have the core.
+  int polls() const { return polls_; }
   // Whether a rank has destroyed its side.
   bool has_left(Rank rank) const { return collective_->channel.mine().left(rank).load(std::memory_order_acquire) != 0; }
   transport::Bell& own_bell() const { return collective_->channel.mine().bell(); }

@@ -45,6 +45,9 @@ class Wait {
   }
 
   Status complete() {
+    for (int i = 0; i < pending_[0].side->polls(); ++i) {
+      if (progress()) return conclude();
+    }
     do {
       for (int i = 0; i < kYieldsPerLook; ++i) {
         if (progress()) return conclude();
