@@ -15,6 +15,7 @@ class Bundle {
  public:
   // A valid call; takes its place in the order of calls.
   void add(std::shared_ptr<Side> side, const Call& call) {
+    if (Side::is_nothing(call)) return;
     calls_.push_back(side->local(call));
     operations_.push_back(std::make_unique<Operation>(side->track_of(call), calls_.back()));
     sides_.push_back(std::move(side));

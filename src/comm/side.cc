@@ -105,7 +105,8 @@ std::unique_ptr<Track> Side::make_pair_track(Rank from, Rank to, bool is_sender)
 
 Track& Side::track_of(const Call& call) {
   if (call.collective != Collective::send_receive) return *collective_;
-  const bool is_sender = call.root == rank_ && call.in != nullptr;
+  // An empty message has no buffers to tell its ends by; one to oneself has: see is_nothing().
+  const bool is_sender = call.root == rank_ && (call.peer != rank_ || call.in != nullptr);
   const Rank other = is_sender ? call.peer : call.root;
   const std::lock_guard lock(pairs_mutex_);
   auto& track = (is_sender ? to_ : from_)[static_cast<std::size_t>(other)];

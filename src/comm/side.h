@@ -53,6 +53,10 @@ class Side {
   Status validate(const Call& call) const;
   // The channel that a valid call goes through; made at the first message between two ranks.
   Track& track_of(const Call& call);
+  // Whether a valid call asks for nothing at all: an empty message to oneself, of which nobody knows which end it is.
+  static bool is_nothing(const Call& call) {
+    return call.collective == plan::Collective::send_receive && call.root == call.peer && call.count == 0;
+  }
   // The call as its channel numbers ranks: between two, the sender is 0 and the receiver 1.
   Call local(const Call& call) const;
 

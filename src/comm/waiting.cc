@@ -45,9 +45,6 @@ class Wait {
   }
 
   Status complete() {
-    for (int i = 0; i < pending_[0].side->polls(); ++i) {
-      if (progress()) return conclude();
-    }
     do {
       for (int i = 0; i < kYieldsPerLook; ++i) {
         if (progress()) return conclude();
@@ -66,14 +63,35 @@ class Wait {
     }
   }
 
- private:
-  std::chrono::nanoseconds waited() const { return std::chrono::nanoseconds(os::now().ns - start_.ns); }
-
+  // True when all have ended, well or not.
   bool progress() const {
     bool is_done = true;
     for (const auto& [side, operation] : pending_) is_done = operation->progress() && is_done;
     return is_done;
   }
+
+  // All have ended by themselves. One that failed after it had begun takes its communicator with it.
+  Status conclude() const {
+    for (const auto& [side, operation] : pending_) {
+      const Status status = operation->status();
+      if (status) continue;
+      if (!operation->has_entered()) return status;
+      Channel& channel = operation->track().channel;
+      const bool is_mismatch = status.code() == Code::invalid_usage && (channel.mismatch() || channel.find_mismatch());
+      if (is_mismatch) {
+        side->end(Code::invalid_usage, mismatch_text(*operation, *channel.mismatch()));
+      } else if (const Rank dead = status.code() == Code::peer_lost ? find_dead(channel) : kNoRank; dead != kNoRank) {
+        side->end(Code::peer_lost, waiting_text(*operation, dead, "has died", waited()));
+      } else {
+        side->end(status.code(), status.text());
+      }
+      return fail(side->why_ended());
+    }
+    return {};
+  }
+
+ private:
+  std::chrono::nanoseconds waited() const { return std::chrono::nanoseconds(os::now().ns - start_.ns); }
 
   const Side* find_ended() const {
     for (const auto& [side, operation] : pending_) {
@@ -120,26 +138,6 @@ class Wait {
       os::yield_core();
     }
     return kNoRank;
-  }
-
-  // All have ended by themselves. One that failed after it had begun takes its communicator with it.
-  Status conclude() const {
-    for (const auto& [side, operation] : pending_) {
-      const Status status = operation->status();
-      if (status) continue;
-      if (!operation->has_entered()) return status;
-      Channel& channel = operation->track().channel;
-      const bool is_mismatch = status.code() == Code::invalid_usage && (channel.mismatch() || channel.find_mismatch());
-      if (is_mismatch) {
-        side->end(Code::invalid_usage, mismatch_text(*operation, *channel.mismatch()));
-      } else if (const Rank dead = status.code() == Code::peer_lost ? find_dead(channel) : kNoRank; dead != kNoRank) {
-        side->end(Code::peer_lost, waiting_text(*operation, dead, "has died", waited()));
-      } else {
-        side->end(status.code(), status.text());
-      }
-      return fail(side->why_ended());
-    }
-    return {};
   }
 
   // Nothing more runs, and whoever waits for these calls elsewhere is told why.
@@ -190,11 +188,19 @@ class Wait {
 
 }  // namespace
 
-Status complete(std::span<const Pending> pending) { return pending.empty() ? Status() : Wait(pending).complete(); }
+Status complete(std::span<const Pending> pending) {
+  if (pending.empty()) return {};
+  Wait wait(pending);
+  for (int i = 0; i < pending[0].side->polls(); ++i) {
+    if (wait.progress()) return wait.conclude();
+  }
+  return wait.complete();
+}
 
 Status Side::run(const Call& call) {
   if (has_ended()) [[unlikely]]
     return why_ended();
+  if (is_nothing(call)) return {};
   if (call.collective != plan::Collective::send_receive) [[likely]] {
     Operation operation(*collective_, call);
     return complete(operation);
@@ -212,7 +218,7 @@ Status Side::complete(Operation& operation) {
     break;
   }
   const Pending one[] = {{this, &operation}};
-  return comm::complete(one);
+  return Wait(one).complete();
 }
 
 // The first reason of all ranks wins: rank 0's block says which it was. Then everybody is told.

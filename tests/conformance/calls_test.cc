@@ -154,6 +154,18 @@ TEST(Groups, LetRanksSendToAndReceiveFromEachOtherAndThemselves) {
   });
 }
 
+TEST(Groups, SendAndReceiveEmptyMessagesThatHaveNoBuffers) {
+  auto party = create_party(2);
+  in_threads(party, [](Communicator& c) -> std::string {
+    Group group;
+    for (Rank rank = 0; rank < 2; ++rank) {
+      group.send<float>(c, {}, rank);
+      group.receive<float>(c, {}, rank);
+    }
+    return text_of(group.run());
+  });
+}
+
 TEST(Groups, MayHaveCommunicatorsInAnyOrder) {
   auto first = create_party(3);
   auto second = create_party(3);
