@@ -65,11 +65,11 @@ Side::~Side() {
   Remains remains;
   for (Rank rank = 0; rank < size(); ++rank) {
     if (rank == rank_) continue;
+    // The last touch of that block, which its owner may free next. So nobody is rung: sleepers look now and then.
     channel.block(rank).left(rank_).store(1, std::memory_order_release);
     remains.left.push_back(&channel.mine().left(rank));
     remains.peers.push_back(peers_[static_cast<std::size_t>(rank)]);
   }
-  channel.ring_all();
   // Slower ranks may still read what this one staged: its memory is freed when all have left.
   remains.memory = std::move(own_);
   bury(std::move(remains));
