@@ -32,13 +32,15 @@ function(tutti_library name)
   set(tests ${all})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
-  if(NOT sources)
+  if(NOT sources)  # a folder that is still empty
     return()
   endif()
   add_library(tutti_${name} STATIC ${sources})
   target_link_libraries(tutti_${name} PUBLIC tutti_options PRIVATE fmt::fmt ${ARG_PRIVATE_LINKS})
   foreach(used IN LISTS ARG_USES)
-    target_link_libraries(tutti_${name} PUBLIC tutti_${used})
+    if(TARGET tutti_${used})
+      target_link_libraries(tutti_${name} PUBLIC tutti_${used})
+    endif()
   endforeach()
   set(TUTTI_FOLDERS ${TUTTI_FOLDERS} ${name} CACHE INTERNAL "")
   # Folders without threads have nothing to show the thread sanitizer.
@@ -68,9 +70,13 @@ endfunction()
 function(tutti_combined_library)
   add_library(tutti SHARED ${PROJECT_SOURCE_DIR}/src/tutti.cc)
   foreach(folder IN LISTS TUTTI_FOLDERS)
+    if(folder STREQUAL "sim")  # linked by tests only
+      continue()
+    endif()
     target_sources(tutti PRIVATE $<TARGET_OBJECTS:tutti_${folder}>)
   endforeach()
-  target_link_libraries(tutti PRIVATE fmt::fmt Threads::Threads ${TUTTI_HWY} ${TUTTI_HWLOC})
+  target_link_libraries(tutti PRIVATE fmt::fmt Threads::Threads OpenSSL::SSL OpenSSL::Crypto
+                        ${TUTTI_HWY} ${TUTTI_HWLOC})
   target_include_directories(tutti PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>
