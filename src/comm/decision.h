@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/description.h"
+#include "comm/measure.h"
 #include "engine/host/launch.h"
 #include "engine/host/workspace.h"
 #include "planner/local.h"
@@ -34,6 +35,8 @@ struct DecisionContext {
   planner::LocalMachine machine;
   Rank self = 0;
   bool is_one_process = false;  // everybody's memory is everybody's
+  std::vector<Rank> hosts;      // of each rank; empty: all are on one
+  NetworkRates network;         // between hosts
   std::string algorithm;        // instead of the planner's choice
   engine::LaunchOptions launch;
 };

@@ -14,6 +14,13 @@ struct LocalRates {
   int cores = 0;
 };
 
+// Between two hosts, as one pair of ranks has measured it; 0: not measured.
+struct NetworkRates {
+  double latency_s = 0;  // one way, of a small message
+  double bytes_per_s = 0;
+  double message_s = 0;  // of a core, per message
+};
+
 LocalRates measure_rates();
 planner::LocalMachine with_rates(const LocalRates& rates);
 

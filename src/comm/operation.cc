@@ -27,20 +27,31 @@ Reference reference_to(const void* data, std::uint64_t bytes, std::uint64_t shif
 }  // namespace
 
 bool Operation::progress() {
+  if (track_.channel.has_links() && phase_ != Phase::turn) track_.channel.progress_links();
+  return advance();
+}
+
+bool Operation::advance() {
   switch (phase_) {
     case Phase::turn:
       if (!track_.turn.is_served(number_)) return false;
       if (begin()) return true;
-      return progress();
+      return advance();
     case Phase::facts:
       if (!learn_facts()) return phase_ == Phase::ended;
-      return progress();
+      return advance();
     case Phase::flash:
       if (!flash_->progress()) return false;
       return end(flash_->status());
     case Phase::run:
       if (!run_->progress()) return false;
-      return end(run_->status());
+      if (!run_->status() || !track_.channel.has_links()) return end(run_->status());
+      phase_ = Phase::flush;
+      [[fallthrough]];
+    case Phase::flush:
+      // What was sent may lie in the caller's buffers, or in places that the next call uses.
+      if (!track_.channel.are_links_flushed()) return false;
+      return end({});
     case Phase::ended: return true;
   }
   return true;
@@ -55,6 +66,10 @@ bool Operation::begin() {
     const auto added = track.decisions.add(track.context, call_, track.workspace);
     if (!added) return end(added.status());
     decision_ = *added;
+    if (const Status opened = open_links(); !opened) {
+      decision_ = nullptr;
+      return end(opened);
+    }
   }
   const Decision& decision = *decision_;
   const auto in_address = reinterpret_cast<std::uintptr_t>(call_.in) - decision.in_shift;
@@ -92,6 +107,14 @@ bool Operation::begin() {
     phase_ = Phase::facts;
   }
   return false;
+}
+
+Status Operation::open_links() {
+  if (!track_.open_links) return {};
+  for (const auto& launch : {decision_->preferred, decision_->fallback}) {
+    if (launch != nullptr) TUTTI_TRY(track_.open_links(launch->prepared->partners));
+  }
+  return {};
 }
 
 // True when they are known. One fact that is missing decides: nobody needs to be asked after that.
@@ -134,7 +157,10 @@ void Operation::launch(const engine::Launch& launch) {
 
 bool Operation::end(Status status) {
   status_ = std::move(status);
-  if (has_entered()) track_.channel.leave();  // also after a failure: this rank touches nobody's buffers any more
+  if (has_entered()) {
+    if (!status_) track_.channel.abandon_links();
+    track_.channel.leave();  // also after a failure: this rank touches nobody's buffers any more
+  }
   pass_turn();
   return true;
 }
@@ -150,7 +176,10 @@ void Operation::give_up() {
   if (phase_ == Phase::ended) return;
   // The number was not served yet: whoever is before it passes the turn on, and it must be passed further.
   if (phase_ == Phase::turn && !track_.turn.is_served(number_)) return;
-  if (has_entered()) track_.channel.leave();
+  if (has_entered()) {
+    track_.channel.abandon_links();
+    track_.channel.leave();
+  }
   pass_turn();
 }
 
@@ -163,6 +192,7 @@ Rank Operation::blocked_on() const {
       }
       break;
     case Phase::facts: return blocked_on_;
+    case Phase::flush: return track_.channel.find_unflushed();
     case Phase::turn:
     case Phase::ended: break;
   }
@@ -185,7 +215,7 @@ Rank Operation::find_toucher() const {
     const transport::Block& block = channel.block(member);
     const std::uint32_t begun = Tag{block.head().tag.load(std::memory_order_acquire)}.call();
     const std::uint32_t done = block.progress().calls_done.load(std::memory_order_acquire);
-    if (member == channel.self() || !transport::has_reached(begun, entered_)) continue;
+    if (member == channel.self() || channel.is_remote(member) || !transport::has_reached(begun, entered_)) continue;
     if (!transport::has_reached(done, entered_) && channel.peer(member).is_alive()) return member;
   }
   return kNoRank;

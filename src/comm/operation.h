@@ -32,9 +32,11 @@ class Operation {
   bool is_done() const { return phase_ == Phase::ended; }
 
  private:
-  enum class Phase { turn, facts, flash, run, ended };
+  enum class Phase { turn, facts, flash, run, flush, ended };
 
+  bool advance();
   bool begin();
+  Status open_links();
   bool learn_facts();
   void launch(const engine::Launch& launch);
   bool end(Status status);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "comm/burial.h"
+#include "os/clock.h"
 
 namespace tutti::comm {
 
@@ -42,29 +44,50 @@ SideLayout::SideLayout(Rank count) : ranks(count) {
   pair = {.members = 2, .outbox_bytes = std::clamp(rounded, kPairOutboxBytesMin, kPairOutboxBytesMax)};
 }
 
-Side::Side(Membership membership, const CommunicatorOptions& options)
+Side::Side(Membership membership, const CommunicatorOptions& options, const MakeOutside& make_outside)
     : rank_(membership.rank),
       options_(options),
       layout_(static_cast<Rank>(membership.peers.size())),
       peers_(std::move(membership.peers)),
       memories_(std::move(membership.memories)),
       machine_(membership.machine),
+      hosts_(std::move(membership.hosts)),
+      network_(membership.network),
       own_(std::move(membership.own)),
+      blank_(transport::BlockShape{.members = size()}.bytes() / sizeof(std::uint64_t) + transport::kLine),
       is_one_process_(std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer.is_same_process; })),
       polls_(machine_.ranks <= machine_.cores ? kPolls : kPollsInCrowd) {
   std::vector<Block> blocks;
-  for (std::byte* memory : memories_) blocks.emplace_back(layout_.collective, memory);
+  std::vector<Rank> all;
+  for (Rank rank = 0; rank < size(); ++rank) {
+    std::byte* const memory = memories_[static_cast<std::size_t>(rank)];
+    blocks.push_back(memory != nullptr ? Block(layout_.collective, memory) : blank_block(size()));
+    all.push_back(rank);
+  }
   collective_ = std::make_unique<Track>(Channel(layout_.collective, peers_, std::move(blocks), rank_),
-                                        context(size(), rank_, layout_.collective.outbox_bytes));
+                                        context(all, rank_, layout_.collective.outbox_bytes));
   to_.resize(peers_.size());
   from_.resize(peers_.size());
+  if (!make_outside) return;
+  outside_ = make_outside(*this, {.rank = rank_,
+                                  .size = size(),
+                                  .collective_bytes = layout_.collective.outbox_bytes,
+                                  .pair_bytes = layout_.pair.outbox_bytes,
+                                  .bell = &own_bell()});
+  collective_->open_links = [this](std::span<const Rank> members) {
+    return open_links(collective_->channel, members, transport::Port::collective);
+  };
 }
 
 Side::~Side() {
+  if (outside_ != nullptr) {
+    outside_->spread_leaving();
+    outside_.reset();  // nothing is told to this side any more
+  }
   const Channel& channel = collective_->channel;
   Remains remains;
   for (Rank rank = 0; rank < size(); ++rank) {
-    if (rank == rank_) continue;
+    if (rank == rank_ || !is_here(rank)) continue;
     // The last touch of that block, which its owner may free next. So nobody is rung: sleepers look now and then.
     channel.block(rank).left(rank_).store(1, std::memory_order_release);
     remains.left.push_back(&channel.mine().left(rank));
@@ -77,25 +100,49 @@ Side::~Side() {
 
 Bell& Side::bell_of(Rank rank) const { return collective_->channel.block(rank).bell(); }
 
-DecisionContext Side::context(Rank ranks, Rank self, std::size_t outbox_bytes) const {
+// All zero, and nobody writes to it: a rank of which nothing has been heard.
+Block Side::blank_block(Rank members) const {
+  void* memory = blank_.data();
+  std::size_t room = blank_.size() * sizeof(blank_[0]);
+  const transport::BlockShape shape{.members = members};
+  return {shape, static_cast<std::byte*>(std::align(transport::kLine, shape.bytes(), memory, room))};
+}
+
+Status Side::open_links(Channel& channel, std::span<const Rank> members, transport::Port port) const {
+  const Deadline deadline = Deadline::after(os::now(), options_.timeout);
+  for (const Rank member : members) {
+    if (!channel.is_remote(member) || channel.is_linked(member)) continue;
+    TUTTI_ASSIGN(Link* const link, outside_->links().open(channel.peer(member).rank, deadline));
+    channel.link(member, *link->remotes[static_cast<std::size_t>(port)], *link->wire, port);
+  }
+  return {};
+}
+
+DecisionContext Side::context(std::span<const Rank> ranks, Rank self, std::size_t outbox_bytes) const {
   DecisionContext context{.machine = machine_,
                           .self = self,
                           .is_one_process = is_one_process_,
-                          .algorithm = ranks == size() ? options_.algorithm : "",
+                          .algorithm = ranks.size() == peers_.size() ? options_.algorithm : "",
                           .launch = {.outbox_bytes = outbox_bytes}};
-  context.machine.ranks = ranks;
+  context.machine.ranks = static_cast<Rank>(ranks.size());
   context.machine.outbox_bytes = outbox_bytes;
+  context.network = network_;
+  for (const Rank rank : ranks) {
+    if (!hosts_.empty()) context.hosts.push_back(hosts_[static_cast<std::size_t>(rank)]);
+  }
   return context;
 }
 
 std::unique_ptr<Track> Side::make_pair_track(Rank from, Rank to, bool is_sender) const {
   std::vector<transport::Member> peers = {peers_[static_cast<std::size_t>(from)], peers_[static_cast<std::size_t>(to)]};
   const auto block = [&](Rank owner, Rank other, bool sends) {
+    if (!is_here(owner)) return blank_block(2);
     std::byte* memory = memories_[static_cast<std::size_t>(owner)] + layout_.pair_at(other, sends);
     return Block(layout_.pair, memory, &bell_of(owner));
   };
   std::vector<Block> blocks = {block(from, to, true), block(to, from, false)};
-  DecisionContext decides = context(2, is_sender ? 0 : 1, layout_.pair.outbox_bytes);
+  const Rank ends[] = {from, to};
+  DecisionContext decides = context(ends, is_sender ? 0 : 1, layout_.pair.outbox_bytes);
   decides.algorithm.clear();
   decides.machine.flash_bytes = 0;
   decides.is_one_process = peers[0].is_same_process && peers[1].is_same_process;
@@ -110,7 +157,14 @@ Track& Side::track_of(const Call& call) {
   const Rank other = is_sender ? call.peer : call.root;
   const std::lock_guard lock(pairs_mutex_);
   auto& track = (is_sender ? to_ : from_)[static_cast<std::size_t>(other)];
-  if (track == nullptr) track = make_pair_track(call.root, call.peer, is_sender);
+  if (track == nullptr) {
+    track = make_pair_track(call.root, call.peer, is_sender);
+    if (!is_here(other)) {
+      track->open_links = [this, made = track.get(), from = call.root, to = call.peer](std::span<const Rank> members) {
+        return open_links(made->channel, members, Links::message_port(from, to));
+      };
+    }
+  }
   return *track;
 }
 
@@ -190,6 +244,7 @@ MemoryUse Side::memory() const {
   add(collective_);
   for (const auto& track : to_) add(track);
   for (const auto& track : from_) add(track);
+  if (outside_ != nullptr) use.private_bytes += outside_->links().bytes();
   return use;
 }
 

@@ -1,6 +1,7 @@
 // One rank's side of a communicator: its memory, its channels to the others, and how its calls come to an end.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -8,11 +9,15 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "comm/measure.h"
 #include "comm/operation.h"
+#include "comm/outside.h"
 #include "comm/track.h"
 #include "tutti/communicator.h"
 
 namespace tutti::comm {
+
+class Side;
 
 // Where a rank's blocks are in its memory: the one for collectives, then for each rank the two for messages to it and
 // from it. The same on every rank.
@@ -32,14 +37,20 @@ struct SideLayout {
 struct Membership {
   Rank rank = 0;
   std::vector<transport::Member> peers;  // by rank
-  std::vector<std::byte*> memories;      // of each, as mapped here
+  std::vector<std::byte*> memories;      // of each, as mapped here; of those on other hosts nullptr
+  std::vector<Rank> hosts;               // of each rank the number of its host; empty: all are here
   planner::LocalMachine machine;         // the same on every rank
   std::shared_ptr<std::byte> own;        // keeps this rank's memory, which others read
+  NetworkRates network;                  // between hosts, the same on every rank
 };
+
+// Made with the side, because it needs the bell of its rank.
+using MakeOutside = std::function<std::unique_ptr<Outside>(Side&, const Links::Shape&)>;
 
 class Side {
  public:
-  Side(Membership membership, const CommunicatorOptions& options);
+  // `make_outside`: where ranks are on other hosts.
+  Side(Membership membership, const CommunicatorOptions& options, const MakeOutside& make_outside = {});
   ~Side();
 
   Rank rank() const { return rank_; }
@@ -66,6 +77,10 @@ class Side {
 
   // For all ranks. The first reason stays.
   void end(Code code, std::string_view why) noexcept;
+  // For those of this host; true: this was the first reason here.
+  bool end_here(Code code, std::string_view why) noexcept;
+  // Beyond this host; nullptr: all ranks are here.
+  Outside* outside() const { return outside_.get(); }
   bool has_ended() const { return own_bell().ended.load(std::memory_order_acquire) == kEnded; }
   Status why_ended() const;
   // How often a call looks before it lets others have the core.
@@ -84,8 +99,12 @@ class Side {
   static constexpr int kPatienceWithWriter = 10000;
 
   transport::Bell& bell_of(Rank rank) const;
+  bool is_here(Rank rank) const { return !peers_[static_cast<std::size_t>(rank)].is_remote; }
+  transport::Block blank_block(Rank members) const;
+  Status open_links(transport::Channel& channel, std::span<const Rank> members, transport::Port port) const;
+  bool tell(Rank rank, Code code, const char* reason) const noexcept;
   std::unique_ptr<Track> make_pair_track(Rank from, Rank to, bool is_sender) const;
-  DecisionContext context(Rank ranks, Rank self, std::size_t outbox_bytes) const;
+  DecisionContext context(std::span<const Rank> ranks, Rank self, std::size_t outbox_bytes) const;
 
   Rank rank_;
   CommunicatorOptions options_;
@@ -93,9 +112,14 @@ class Side {
   std::vector<transport::Member> peers_;
   std::vector<std::byte*> memories_;
   planner::LocalMachine machine_;
+  std::vector<Rank> hosts_;
+  NetworkRates network_;
   std::shared_ptr<std::byte> own_;
+  mutable std::vector<std::uint64_t>
+      blank_;  // stands for the blocks of ranks on other hosts until there is a link to them
   bool is_one_process_;
   int polls_;
+  std::unique_ptr<Outside> outside_;
   std::unique_ptr<Track> collective_;
   // A mutex because two threads may send their first messages at the same time; not taken afterwards by collectives.
   mutable std::mutex pairs_mutex_;

@@ -1,7 +1,9 @@
 // A channel with all that running calls on it needs, used by one call at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 
 #include "comm/decision.h"
 #include "comm/turn.h"
@@ -20,6 +22,8 @@ struct Track {
   DecisionCache decisions;
   engine::Workspace workspace;
   const engine::Launch* last = nullptr;  // of the last finished call
+  // Makes sure that messages can go to these members; empty where all of them share memory.
+  std::function<Status(std::span<const Rank>)> open_links;
 };
 
 }  // namespace tutti::comm

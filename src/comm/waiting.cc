@@ -1,6 +1,7 @@
 #include "comm/waiting.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <cstring>
@@ -29,6 +30,8 @@ constexpr std::chrono::nanoseconds kSleepForMany = std::chrono::milliseconds(1);
 constexpr std::chrono::nanoseconds kTouchingFor = std::chrono::seconds(2);
 // More than the kernel takes to end a process whose memory it has taken down.
 constexpr std::chrono::nanoseconds kDyingFor = std::chrono::seconds(1);
+// How long it takes at most until all know that a process has died.
+constexpr std::chrono::nanoseconds kVerdictWithin = std::chrono::seconds(2);
 // Looks after saying "I sleep" and before doing so, so that a signal sent in between is seen (see ring()).
 constexpr int kLastLooks = 200;
 
@@ -107,10 +110,17 @@ class Wait {
     for (const auto& [side, operation] : pending_) {
       if (operation->is_done()) continue;
       const Rank member = operation->blocked_on();
-      const std::string activity = member == kNoRank ? "" : activity_text(*operation, member);
+      const std::string activity = member == kNoRank ? "" : activity_of(*side, *operation, member);
       return {Code::timed_out, waiting_text(*operation, member, activity, waited())};
     }
     return {};
+  }
+
+  static std::string activity_of(const Side& side, const Operation& operation, Rank member) {
+    const Channel& channel = operation.track().channel;
+    if (!channel.is_remote(member)) return activity_text(operation, member);
+    const std::string text = side.outside()->look_at(channel.peer(member).rank, channel.call()).text;
+    return text.empty() ? "has not answered what it is doing" : text;
   }
 
   Status cause_of(const Side& side, const Operation& operation) const {
@@ -123,10 +133,27 @@ class Wait {
       const auto lost = [&](std::string_view how) {
         return Status(Code::peer_lost, waiting_text(operation, member, how, waited()));
       };
+      if (peer.is_remote) {
+        const Standing standing = side.outside()->look_at(peer.rank, channel.call());
+        if (standing.is_gone) return lost(standing.text);
+        if (side.has_left(peer.rank)) return lost("has left the communicator");
+        TUTTI_TRY(broken_link(operation, member));
+        continue;
+      }
       if (!peer.is_alive()) return lost("has died");
       if (side.has_left(peer.rank)) return lost("has left the communicator");
     }
     return {};
+  }
+
+  // A connection has broken. Why will be known in a moment: then that is the reason.
+  Status broken_link(const Operation& operation, Rank member) const {
+    const Status failure = operation.track().channel.link_failure(member);
+    if (failure) return {};
+    if (broken_since_.ns == 0) broken_since_ = os::now();
+    if (!Deadline::after(broken_since_, kVerdictWithin).has_passed(os::now())) return {};
+    return {Code::peer_lost,
+            waiting_text(operation, member, fmt::format("cannot be reached any more: {}", failure.text()), waited())};
   }
 
   // Somebody's memory is gone. Its locks, by which it is known to be dead, go a moment later.
@@ -174,16 +201,27 @@ class Wait {
     const std::uint32_t rings = bell.rings.load(std::memory_order_acquire);
     bool is_over = false;
     for (int i = 0; i < kLastLooks && !is_over; ++i) is_over = progress() || find_ended() != nullptr;
-    if (!is_over) {
+    if (!is_over && side.outside() != nullptr) {
+      sleep_on_links(side);
+    } else if (!is_over) {
       const Deadline wake = Deadline::after(os::now(), is_alone ? kSleepFor : kSleepForMany);
       os::futex_wait(bell.rings, rings, {std::min(wake.at, deadline_.at)});
     }
     bell.sleeping.fetch_sub(1, std::memory_order_relaxed);
   }
 
+  // What comes over the network wakes at once; signals of ranks of this host are looked for now and then, ever more
+  // rarely the longer nothing happens.
+  void sleep_on_links(Side& side) const {
+    std::vector<pollfd> polled = side.outside()->links().polled();
+    const auto patience = std::clamp<std::chrono::nanoseconds>(waited() / 16, kSleepForMany, kSleepFor);
+    ::poll(polled.data(), polled.size(), static_cast<int>(patience / std::chrono::milliseconds(1)));
+  }
+
   std::span<const Pending> pending_;
   Time start_;
   Deadline deadline_;
+  mutable Time broken_since_;
 };
 
 }  // namespace
@@ -221,30 +259,43 @@ Status Side::complete(Operation& operation) {
   return Wait(one).complete();
 }
 
-// The first reason of all ranks wins: rank 0's block says which it was. Then everybody is told.
 void Side::end(Code code, std::string_view why) noexcept {
+  if (end_here(code, why) && outside_ != nullptr) outside_->spread_end(code, why);
+}
+
+// Whether the reason is there now; false: somebody is writing one.
+bool Side::tell(Rank rank, Code code, const char* reason) const noexcept {
+  Bell& bell = bell_of(rank);
+  std::uint32_t alive = 0;
+  if (!bell.ended.compare_exchange_strong(alive, kEnding, std::memory_order_acq_rel)) return alive == kEnded;
+  std::memcpy(collective_->channel.block(rank).reason(), reason, transport::kReasonBytes);
+  bell.ended_code.store(static_cast<std::uint32_t>(code), std::memory_order_relaxed);
+  bell.ended.store(kEnded, std::memory_order_release);
+  return true;
+}
+
+// The first reason of all ranks of a host wins: the block of the first of them says which it was. Then all are told.
+bool Side::end_here(Code code, std::string_view why) noexcept {
   const Channel& channel = collective_->channel;
-  const auto write = [&](Rank rank, Code what, const char* reason) {
-    Bell& bell = bell_of(rank);
-    std::uint32_t alive = 0;
-    if (!bell.ended.compare_exchange_strong(alive, kEnding, std::memory_order_acq_rel)) return alive == kEnded;
-    char* target = channel.block(rank).reason();
-    std::memcpy(target, reason, transport::kReasonBytes);
-    bell.ended_code.store(static_cast<std::uint32_t>(what), std::memory_order_relaxed);
-    bell.ended.store(kEnded, std::memory_order_release);
-    return true;
-  };
+  Rank first = 0;
+  while (!is_here(first)) ++first;
+  const bool is_first = bell_of(first).ended.load(std::memory_order_acquire) == 0;
   char reason[transport::kReasonBytes] = {};
   std::memcpy(reason, why.data(), std::min(why.size(), sizeof(reason) - 1));
   // Whoever is writing there takes moments; if it was killed meanwhile, this reason does as well.
-  for (int i = 0; i < kPatienceWithWriter && !write(0, code, reason); ++i) os::yield_core();
-  if (bell_of(0).ended.load(std::memory_order_acquire) == kEnded) {
-    code = static_cast<Code>(bell_of(0).ended_code.load(std::memory_order_relaxed));
-    std::memcpy(reason, channel.block(0).reason(), sizeof(reason));
+  for (int i = 0; i < kPatienceWithWriter && !tell(first, code, reason); ++i) os::yield_core();
+  if (bell_of(first).ended.load(std::memory_order_acquire) == kEnded) {
+    code = static_cast<Code>(bell_of(first).ended_code.load(std::memory_order_relaxed));
+    std::memcpy(reason, channel.block(first).reason(), sizeof(reason));
     reason[sizeof(reason) - 1] = 0;
   }
-  for (Rank rank = 0; rank < size(); ++rank) write(rank, code, reason);
-  for (Rank rank = 0; rank < size(); ++rank) channel.wake(rank);
+  for (Rank rank = 0; rank < size(); ++rank) {
+    if (is_here(rank)) tell(rank, code, reason);
+  }
+  for (Rank rank = 0; rank < size(); ++rank) {
+    if (is_here(rank)) channel.wake(rank);
+  }
+  return is_first;
 }
 
 Status Side::why_ended() const {

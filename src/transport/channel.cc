@@ -41,6 +41,85 @@ void Channel::enter(const Entry& entry) {
   met_[index(self_)] = call_;
 }
 
+void Channel::link(Rank member, Remote& remote, Wire& wire, Port port) {
+  links_.resize(peers_.size());
+  links_[index(member)] = {.remote = &remote, .wire = &wire, .port = port, .failure = {}};
+  blocks_[index(member)] = remote.block();
+}
+
+void Channel::progress_links() {
+  for (Link& link : links_) {
+    if (link.wire == nullptr || !link.failure) continue;
+    link.failure = link.wire->progress();
+  }
+}
+
+Rank Channel::find_unflushed() const {
+  for (std::size_t member = 0; member < links_.size(); ++member) {
+    const Link& link = links_[member];
+    if (link.wire != nullptr && link.failure && !link.wire->is_flushed()) return static_cast<Rank>(member);
+  }
+  return kNoRank;
+}
+
+void Channel::abandon_links() noexcept {
+  for (const Link& link : links_) {
+    if (link.wire == nullptr) continue;
+    link.remote->expect_nothing();
+    link.wire->close();
+  }
+}
+
+void Channel::announce(Link& link, bool is_urgent) {
+  if (link.announced == call_) return;
+  link.announced = call_;
+  const Record& record = mine().record(call_);
+  link.wire->send_entry(link.port,
+                        {.tag = record.tag.load(std::memory_order_relaxed),
+                         .count = record.count.load(std::memory_order_relaxed),
+                         .what = record.what.load(std::memory_order_relaxed),
+                         .detail = record.detail.load(std::memory_order_relaxed)},
+                        is_urgent);
+}
+
+void Channel::send_token(std::uint32_t lane, Rank to) {
+  Link& link = links_[index(to)];
+  announce(link, false);
+  link.wire->send_token(link.port, lane, mine().sent(lane, to).load(std::memory_order_relaxed));
+}
+
+void Channel::send_value(std::uint32_t lane, Rank to, std::span<const ChunkBytes> sizes,
+                         std::span<const Stretch> data) {
+  Link& link = links_[index(to)];
+  announce(link, false);
+  Counter& sent = mine().sent(lane, to);
+  const std::uint32_t number = sent.load(std::memory_order_relaxed) + 1;
+  sent.store(number, std::memory_order_relaxed);
+  link.wire->send_value({.port = link.port,
+                         .lane = lane,
+                         .number = number,
+                         .ordinal = lanes_[lane].values_sent[index(to)]++,
+                         .sizes = sizes,
+                         .data = data});
+}
+
+bool Channel::has_free_slot_on_wire(std::uint32_t lane, Rank to, std::uint32_t slots) const {
+  const Link& link = links_[index(to)];
+  const std::uint32_t next = lanes_[lane].values_sent[index(to)] + 1;
+  return has_reached(link.remote->taken_by_other(lane) + kInboxValues, next) &&
+         has_reached(link.wire->values_gone(link.port, lane) + slots, next);
+}
+
+// Half of the places in the inbox at a time: the other half keeps the sender going meanwhile.
+void Channel::tell_taken(std::uint32_t lane, Rank from) {
+  Link& link = links_[index(from)];
+  link.remote->count_taken(lane);
+  const std::uint32_t taken = lanes_[lane].values_taken[index(from)];
+  if (!link.wire->keeps_values() && taken - link.taken_told[lane] < kInboxValues / 2) return;
+  link.taken_told[lane] = taken;
+  link.wire->send_taken(link.port, lane, taken, true);
+}
+
 void Channel::leave() {
   mine().progress().calls_done.store(call_, std::memory_order_release);
   ring_all();
@@ -95,6 +174,7 @@ bool Channel::find_mismatch() {
 void Channel::count_value_taken(std::uint32_t lane, Rank from) {
   const std::uint32_t taken = ++lanes_[lane].values_taken[index(from)];
   mine().taken(lane, from).store(taken, std::memory_order_release);
+  if (is_linked(from)) return tell_taken(lane, from);
   ring(from);
 }
 
@@ -109,7 +189,7 @@ Rank Channel::find_stage_user(std::uint32_t lane, std::uint32_t tiles_in_stage) 
   const std::uint32_t wanted = counts.tile - tiles_in_stage + 1;
   for (Rank member = 0; member < size(); ++member) {
     std::uint32_t& known = counts.tiles_done_known[index(member)];
-    if (member == self_ || has_reached(known, wanted)) continue;
+    if (member == self_ || is_remote(member) || has_reached(known, wanted)) continue;
     known = block(member).progress().tiles_done[lane].load(std::memory_order_acquire);
     if (!has_reached(known, wanted)) return member;
   }
@@ -120,7 +200,7 @@ Rank Channel::find_behind(std::uint32_t calls) {
   const std::uint32_t wanted = call_ - calls;
   for (Rank member = 0; member < size(); ++member) {
     std::uint32_t& known = calls_done_known_[index(member)];
-    if (member == self_ || has_reached(known, wanted)) continue;
+    if (member == self_ || is_remote(member) || has_reached(known, wanted)) continue;
     known = block(member).progress().calls_done.load(std::memory_order_acquire);
     if (!has_reached(known, wanted)) return member;
   }

@@ -1,13 +1,16 @@
-// Ranks of one machine that meet in memory: one block each, and what this rank knows of the others. Calls go through a
-// channel one after the other; whoever runs the current one owns the channel.
+// Ranks that meet in memory, one block each, and what this rank knows of the others. A member on another host has a
+// mirror of its block here, which a wire keeps up to date. Calls go through a channel one after the other; whoever runs
+// the current one owns the channel.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "transport/block.h"
+#include "transport/wire.h"
 #include "tutti/types.h"
 
 namespace tutti::transport {
@@ -17,6 +20,7 @@ struct Member {
   Rank rank = 0;  // in the communicator, for messages
   int pid = 0;
   std::string host;
+  bool is_remote = false;  // on another host: no memory is shared with it
   bool is_same_process = false;
   bool can_pull = false;      // its memory may be read with process_vm_readv
   std::byte* heap = nullptr;  // its shared heap, mapped here
@@ -46,6 +50,25 @@ class Channel {
   const Member& peer(Rank member) const { return peers_[index(member)]; }
   const Block& mine() const { return blocks_[index(self_)]; }
   const Block& block(Rank member) const { return blocks_[index(member)]; }
+
+  // A member on another host: from now on the wire carries what is meant for it.
+  void link(Rank member, Remote& remote, Wire& wire, Port port);
+  bool is_linked(Rank member) const { return !links_.empty() && links_[index(member)].wire != nullptr; }
+  bool is_remote(Rank member) const { return peers_[index(member)].is_remote; }
+  bool has_links() const { return !links_.empty(); }
+  // Moves what wires have to move.
+  void progress_links();
+  // Success while the wire to that member lasts. What had come before it broke is still there.
+  Status link_failure(Rank member) const { return is_linked(member) ? links_[index(member)].failure : Status(); }
+  // Whether everything that this call sends has gone; whom it has not gone to.
+  bool are_links_flushed() const { return find_unflushed() == kNoRank; }
+  Rank find_unflushed() const;
+  // The call is given up: nothing is read from or written to its buffers any more.
+  void abandon_links() noexcept;
+  // Says that this rank has entered the call, to whom no message may follow.
+  void greet(Rank member) {
+    if (is_linked(member)) announce(links_[index(member)], true);
+  }
 
   // Begins the next call, for everybody to see; sleepers have to be rung.
   void enter(const Entry& entry);
@@ -98,7 +121,11 @@ class Channel {
     Counter& sent = blocks_[index(self_)].sent(lane, to);
     // release: pairs with the acquire in has_message
     sent.store(sent.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    ring(to);
+    if (is_linked(to)) [[unlikely]] {
+      send_token(lane, to);
+    } else {
+      ring(to);
+    }
   }
   bool has_message(std::uint32_t lane, Rank from, std::uint32_t count) const {
     const std::uint32_t sent = block(from).sent(lane, self_).load(std::memory_order_acquire);
@@ -113,8 +140,19 @@ class Channel {
   // Gives the slot back.
   void count_value_taken(std::uint32_t lane, Rank from);
   bool has_free_slot(std::uint32_t lane, Rank to, std::uint32_t slots) const {
+    if (is_linked(to)) return has_free_slot_on_wire(lane, to, slots);
     const std::uint32_t taken = block(to).taken(lane, self_).load(std::memory_order_acquire);
     return has_reached(taken + slots, lanes_[lane].values_sent[index(to)] + 1);
+  }
+
+  // The same over a wire: data stays where it is until the wire has sent it, which are_links_flushed() waits for.
+  void send_value(std::uint32_t lane, Rank to, std::span<const ChunkBytes> sizes, std::span<const Stretch> data);
+  Remote::Value received_value(std::uint32_t lane, Rank from) const {
+    return links_[index(from)].remote->value(lane, values_taken(lane, from));
+  }
+  // The next value of that member goes straight there.
+  void expect_value(std::uint32_t lane, Rank from, std::span<const Stretch> places) {
+    links_[index(from)].remote->expect(lane, values_taken(lane, from), places);
   }
 
   // Tiles of a lane, counted over all calls: they take turns in the stage.
@@ -146,6 +184,19 @@ class Channel {
     std::uint32_t tile = 0;
     std::uint32_t tile_at_entry = 0;
   };
+  struct Link {
+    Remote* remote = nullptr;
+    Wire* wire = nullptr;
+    Port port = Port::collective;
+    Status failure;
+    std::uint32_t announced = 0;  // the last call that the member was told of
+    std::array<std::uint32_t, kLanesMax> taken_told = {};
+  };
+  void announce(Link& link, bool is_urgent);
+  void send_token(std::uint32_t lane, Rank to);
+  bool has_free_slot_on_wire(std::uint32_t lane, Rank to, std::uint32_t slots) const;
+  void tell_taken(std::uint32_t lane, Rank from);
+
   static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
   void resolve(Rank member, Tag tag);
 
@@ -161,6 +212,7 @@ class Channel {
   std::vector<std::uint32_t> met_;  // the call in which the member was last met
   std::vector<Place> places_;
   std::optional<Rank> mismatch_;
+  std::vector<Link> links_;  // by member; empty where all share memory
 };
 
 }  // namespace tutti::transport

@@ -60,9 +60,13 @@ Result<OutboxLayout> lay_out(const Prepared& prepared, std::uint64_t outbox_byte
 
 class LaneBuilder {
  public:
-  LaneBuilder(const Prepared& prepared, const std::vector<ChunkMap>& maps, std::uint64_t element_bytes, Rank self,
-              bool scales_inputs)
-      : prepared_(prepared), maps_(maps), element_bytes_(element_bytes), self_(self), scales_inputs_(scales_inputs) {}
+  LaneBuilder(const Launch& launch, const std::vector<ChunkMap>& maps, Rank self)
+      : prepared_(*launch.prepared),
+        maps_(maps),
+        element_bytes_(launch.elements.bytes),
+        self_(self),
+        scales_inputs_(launch.scales_inputs),
+        divides_(launch.divide_by != 1) {}
 
   LaunchLane build(std::uint32_t index) const {
     const Lane& lane = prepared_.program.lanes[index];
@@ -90,6 +94,7 @@ class LaneBuilder {
         for (const Slice& target : targets) launch.pieces.push_back(piece_of(target, chunk, bytes, false));
       }
       for (const Slice& slice : targets) made.stores_to_stage |= slice.buffer == Buffer::stage;
+      set_shortcuts(made, index, i);
       for (const auto slices : {sources, targets}) {
         for (const Slice& slice : slices) launch.uses_stage |= slice.buffer == Buffer::stage;
       }
@@ -99,6 +104,54 @@ class LaneBuilder {
   }
 
  private:
+  // Where values of wires may be read and put without a copy: see LaunchStep.
+  void set_shortcuts(LaunchStep& made, std::uint32_t index, std::size_t position) const {
+    const Lane& lane = prepared_.program.lanes[index];
+    const Step& step = lane[position];
+    const auto sources = lane.sources(step);
+    const auto targets = lane.targets(step);
+    const bool is_plain = !step.finish || !divides_;
+    const bool receives = step.receive_from != kNoRank;
+    const auto own_output = std::find_if(targets.begin(), targets.end(), [&](const Slice& slice) {
+      return slice.owner == self_ && slice.buffer == Buffer::out;
+    });
+    if (receives && sources.empty() && is_plain && own_output != targets.end()) {
+      made.lands_in = static_cast<std::uint16_t>(own_output - targets.begin());
+    }
+    if (step.send_to == kNoRank) return;
+    const bool copies = !receives && sources.size() == 1 && is_plain && sources[0].owner == self_ &&
+                        !(scales_inputs_ && sources[0].buffer == Buffer::in);
+    if (copies && (sources[0].buffer == Buffer::in || sources[0].buffer == Buffer::out)) {
+      const bool is_steady = is_left_alone(sources[0], index, position);
+      if (!is_steady && sources[0].buffer == Buffer::out) return;
+      made.sent_from = 0;
+      made.sent_from_needs_apart = !is_steady;
+    } else if (own_output != targets.end() && is_left_alone(*own_output, index, position)) {
+      made.sent_from =
+          static_cast<std::uint16_t>(sources.size() + static_cast<std::size_t>(own_output - targets.begin()));
+    }
+  }
+  // Whether nothing is stored to these chunks of this rank's output after that step.
+  bool is_left_alone(const Slice& slice, std::uint32_t index, std::size_t position) const {
+    if ((prepared_.reached[static_cast<std::size_t>(self_)] & transport::Tag::kReachesOut) != 0) return false;
+    const auto& lanes = prepared_.program.lanes;
+    for (std::uint32_t other = 0; other < lanes.size(); ++other) {
+      for (std::size_t i = other == index ? position + 1 : 0; i < lanes[other].size(); ++i) {
+        for (const Slice& target : lanes[other].targets(lanes[other][i])) {
+          if (target.owner == self_ && target.buffer == Buffer::out && overlaps(target, slice)) return false;
+        }
+      }
+    }
+    return true;
+  }
+  static bool overlaps(const Slice& a, const Slice& b) {
+    for (std::uint32_t i = 0; i < a.count; ++i) {
+      for (std::uint32_t j = 0; j < b.count; ++j) {
+        if (a.at(i) == b.at(j)) return true;
+      }
+    }
+    return false;
+  }
   static std::uint32_t pipe_of(const std::vector<ValuePipe>& pipes, Rank peer) {
     const auto found = std::find_if(pipes.begin(), pipes.end(), [&](const ValuePipe& p) { return p.peer == peer; });
     return found == pipes.end() ? 0 : found->index;
@@ -132,6 +185,7 @@ class LaneBuilder {
   std::uint64_t element_bytes_;
   Rank self_;
   bool scales_inputs_;
+  bool divides_;
 };
 
 std::uint64_t largest_chunk(const std::vector<ChunkMap>& maps) {
@@ -196,7 +250,7 @@ Result<Launch> create_launch(std::shared_ptr<const Prepared> prepared, const std
   launch.tiles =
       static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (chunk_bytes + launch.tile_bytes - 1) / launch.tile_bytes));
   launch.scratch_bytes = plan.scratch_chunks * launch.outbox.tile_bytes;
-  const LaneBuilder builder(plan, maps, elements.bytes, self, launch.scales_inputs);
+  const LaneBuilder builder(launch, maps, self);
   for (std::uint32_t lane = 0; lane < plan.program.lanes.size(); ++lane) launch.lanes.push_back(builder.build(lane));
   launch.staged_bytes = plan.stage_chunks * chunk_bytes;
   launch.flash_chunk_bytes = chunk_bytes;

@@ -32,6 +32,12 @@ struct LaunchStep {
   std::uint32_t receive_pipe = 0;  // of the sender's pipes in this lane
   std::uint32_t send_pipe = 0;
   Rank send_to = kNoRank;
+  // Over a wire, data need not be copied first. What is received may go straight to one of this rank's outputs ...
+  static constexpr std::uint16_t kNowhere = 0xffff;
+  std::uint16_t lands_in = kNowhere;  // this piece of each chunk
+  // ... and what is sent may be read where it lies, because no later step stores there.
+  std::uint16_t sent_from = kNowhere;
+  bool sent_from_needs_apart = false;  // only where input and output are different memory
 };
 
 struct LaunchLane {

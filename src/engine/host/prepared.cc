@@ -70,6 +70,27 @@ PreparedLane prepare_lane(const Plan& plan, Rank self, std::uint32_t index) {
   return prepared;
 }
 
+void add(std::vector<Rank>& ranks, Rank rank) {
+  if (rank != kNoRank && std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+}
+
+void find_partners(const Plan& plan, Rank self, Prepared& prepared) {
+  const auto& lanes = plan.programs[static_cast<std::size_t>(self)].lanes;
+  for (std::uint32_t index = 0; index < lanes.size(); ++index) {
+    const Lane& lane = lanes[index];
+    for (std::size_t i = 0; i < lane.size(); ++i) {
+      const Step& step = lane[i];
+      add(prepared.partners, step.receive_from);
+      add(prepared.partners, step.send_to);
+      for (const Rank from : lane.waits(step)) add(prepared.partners, from);
+      for (const Rank to : lane.signals(step)) {
+        add(prepared.partners, to);
+        if (i == 0 && begins_with_entry(lane) && sends_entry(plan, self, index, to)) add(prepared.greeted, to);
+      }
+    }
+  }
+}
+
 // What a lane of any rank needs of the shared places.
 void measure_lane(const Lane& lane, Rank rank, Rank self, Prepared& prepared) {
   const auto measure = [&](const Slice& slice, bool is_load) {
@@ -145,6 +166,7 @@ Result<std::shared_ptr<const Prepared>> prepare(const Algorithm& algorithm, cons
   for (std::uint32_t lane = 0; lane < prepared->program.lanes.size(); ++lane) {
     prepared->lanes.push_back(prepare_lane(plan, self, lane));
   }
+  find_partners(plan, self, *prepared);
   // Of all ranks: they must agree on how data travels.
   prepared->is_one_round =
       plan.reach >= Reach::stage && std::all_of(plan.programs.begin(), plan.programs.end(), is_one_round);

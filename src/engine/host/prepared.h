@@ -48,6 +48,9 @@ struct Prepared {
   std::uint32_t value_pipes = 0;                   // most that leave any rank in a lane
   // Per rank: what of its buffers others touch (transport::Tag::kReachesIn, kReachesOut).
   std::vector<std::uint32_t> reached;
+  // To whom this rank's entry tokens go: where memory is not shared, they have to be told.
+  std::vector<Rank> greeted;
+  std::vector<Rank> partners;  // with whom this rank exchanges messages or entry tokens
   // Of every rank: what others need goes to the stage, then what is needed is taken from theirs.
   bool is_one_round = false;
 };

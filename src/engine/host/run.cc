@@ -13,9 +13,16 @@ using transport::Channel;
 using transport::ChunkBytes;
 
 Run::Run(Channel& channel, Workspace& workspace, const Launch& launch, const CustomOperation* custom)
-    : channel_(channel), workspace_(workspace), launch_(launch), custom_(custom) {
+    : channel_(channel),
+      workspace_(workspace),
+      launch_(launch),
+      custom_(custom),
+      is_in_place_(channel.place(channel.self()).in == channel.place(channel.self()).out) {
   blocked_on_.fill(kNoRank);
   std::fill(workspace_.cursors.begin(), workspace_.cursors.end(), Workspace::Cursor{});
+  if (channel_.has_links()) {
+    for (const Rank member : launch_.prepared->greeted) channel_.greet(member);
+  }
 }
 
 bool Run::progress() {
@@ -86,10 +93,33 @@ bool Run::is_ready(std::uint32_t lane, std::uint32_t index) {
   }
   const Take& receive = peers.receive;
   if (receive.from != kNoRank) {
-    if (!channel_.has_message(lane, receive.from, receive.ordinal)) return wait_for(receive.from);
+    if (!channel_.has_message(lane, receive.from, receive.ordinal)) {
+      if (step.lands_in != LaunchStep::kNowhere && channel_.is_linked(receive.from)) expect(lane, step, receive.from);
+      return wait_for(receive.from);
+    }
     if (!has_met(receive.from)) return false;
   }
   return is_outbox_free(lane, step);
+}
+
+// Everything else that the step waits for is there, so its value may go to its place as it comes.
+void Run::expect(std::uint32_t lane, const LaunchStep& step, Rank from) {
+  const std::uint32_t value = channel_.values_taken(lane, from) + 1;
+  if (expected_[lane] == value) return;
+  expected_[lane] = value;
+  workspace_.stretches.clear();
+  for (std::uint32_t chunk = 0; chunk < step.chunk_count; ++chunk) {
+    const std::uint64_t bytes = bytes_of(lane, step, chunk);
+    workspace_.stretches.push_back({place_of(lane, step, chunk, step.lands_in), bytes});
+  }
+  channel_.expect_value(lane, from, workspace_.stretches);
+}
+
+// Where a piece of this rank's own buffers is, in this tile.
+std::byte* Run::place_of(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint32_t piece) {
+  const std::size_t per_chunk = std::size_t{step.source_count} + step.target_count;
+  const std::uint64_t skip = workspace_.cursors[lane].tile * launch_.tile_bytes;
+  return locate(lane, launch_.lanes[lane].pieces[step.first_piece + chunk * per_chunk + piece], skip, nullptr);
 }
 
 // Whether what this step writes to the outbox overwrites nothing that somebody still reads.
@@ -111,45 +141,90 @@ bool Run::is_outbox_free(std::uint32_t lane, const LaunchStep& step) {
 void Run::execute(std::uint32_t lane, std::uint32_t index) {
   const LaunchStep& step = launch_.lanes[lane].steps[index];
   const StepPeers& peers = launch_.prepared->lanes[lane].peers[index];
-  const OutboxLayout& outbox = launch_.outbox;
   const Rank from = peers.receive.from;
   for (const Take& take : peers.takes) channel_.take_message(lane, take.from);
   if (step.has_value) {
-    const std::byte* received = nullptr;
-    const ChunkBytes* received_bytes = nullptr;
-    if (from != kNoRank) {
-      channel_.take_message(lane, from);
-      const std::byte* slot =
-          channel_.block(from).outbox() + outbox.slot_at(lane, step.receive_pipe, channel_.values_taken(lane, from));
-      received_bytes = reinterpret_cast<const ChunkBytes*>(slot);
-      received = slot + outbox.slot_head_bytes();
-    }
-    std::byte* sent = nullptr;
-    ChunkBytes* sent_bytes = nullptr;
-    if (step.send_to != kNoRank) {
-      std::byte* slot =
-          channel_.mine().outbox() + outbox.slot_at(lane, step.send_pipe, channel_.values_sent(lane, step.send_to));
-      sent_bytes = reinterpret_cast<ChunkBytes*>(slot);
-      sent = slot + outbox.slot_head_bytes();
-    }
-    const std::uint32_t chunks = step.chunk_count > 0 ? step.chunk_count : outbox.value_chunks;
-    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
-      std::uint64_t bytes = received_bytes != nullptr ? received_bytes[chunk] : bytes_of(lane, step, chunk);
-      bytes = std::min(bytes, launch_.tile_bytes);  // the word of a peer is no bound
-      if (status_ = compute_chunk(lane, step, chunk, bytes, received, sent); !status_) return;
-      if (sent_bytes != nullptr) sent_bytes[chunk] = static_cast<ChunkBytes>(bytes);
-      if (received != nullptr) received += bytes;
-      if (sent != nullptr) sent += bytes;
-    }
-    // Whoever passes the value on without looking into it goes by these sizes alone.
-    if (sent_bytes != nullptr) std::fill(sent_bytes + chunks, sent_bytes + outbox.value_chunks, ChunkBytes{0});
+    if (from != kNoRank) channel_.take_message(lane, from);
+    const Passage passage = open_passage(lane, step, from);
+    if (status_ = move_value(lane, step, passage); !status_) return;
     if (from != kNoRank) channel_.count_value_taken(lane, from);
     if (step.send_to != kNoRank) {
-      channel_.count_value_sent(lane, step.send_to);
-      channel_.send(lane, step.send_to);
+      if (channel_.is_linked(step.send_to)) {
+        send_over_wire(lane, step, passage);
+      } else {
+        channel_.count_value_sent(lane, step.send_to);
+        channel_.send(lane, step.send_to);
+      }
     }
   }
   for (const Rank member : peers.signals) channel_.send(lane, member);
+}
+
+Run::Passage Run::open_passage(std::uint32_t lane, const LaunchStep& step, Rank from) {
+  const OutboxLayout& outbox = launch_.outbox;
+  Passage passage;
+  if (from != kNoRank && channel_.is_linked(from)) {
+    const transport::Remote::Value value = channel_.received_value(lane, from);
+    passage.received_sizes = value.sizes.data();
+    passage.received_chunks = static_cast<std::uint32_t>(value.sizes.size());
+    passage.received = value.data;
+    passage.has_landed = value.has_landed;
+  } else if (from != kNoRank) {
+    const std::byte* slot =
+        channel_.block(from).outbox() + outbox.slot_at(lane, step.receive_pipe, channel_.values_taken(lane, from));
+    passage.received_sizes = reinterpret_cast<const ChunkBytes*>(slot);
+    passage.received_chunks = outbox.value_chunks;
+    passage.received = slot + outbox.slot_head_bytes();
+  }
+  if (step.send_to != kNoRank) {
+    std::byte* slot =
+        channel_.mine().outbox() + outbox.slot_at(lane, step.send_pipe, channel_.values_sent(lane, step.send_to));
+    passage.sent_sizes = reinterpret_cast<ChunkBytes*>(slot);
+    passage.sent = slot + outbox.slot_head_bytes();
+    passage.is_sent_from_place = step.sent_from != LaunchStep::kNowhere && channel_.is_linked(step.send_to) &&
+                                 !(step.sent_from_needs_apart && is_in_place_);
+  }
+  return passage;
+}
+
+Status Run::move_value(std::uint32_t lane, const LaunchStep& step, Passage passage) {
+  const OutboxLayout& outbox = launch_.outbox;
+  const std::uint32_t chunks = step.chunk_count > 0 ? step.chunk_count : outbox.value_chunks;
+  const bool is_received = passage.received_sizes != nullptr;
+  for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    std::uint64_t bytes = 0;
+    if (!is_received) {
+      bytes = bytes_of(lane, step, chunk);
+    } else if (chunk < passage.received_chunks) {
+      bytes = passage.received_sizes[chunk];
+    }
+    bytes = std::min(bytes, launch_.tile_bytes);  // the word of a peer is no bound
+    const std::byte* received = passage.has_landed ? place_of(lane, step, chunk, step.lands_in) : passage.received;
+    std::byte* const sent = passage.is_sent_from_place ? nullptr : passage.sent;
+    TUTTI_TRY(compute_chunk(lane, step, chunk, bytes, is_received ? received : nullptr, sent));
+    if (passage.sent_sizes != nullptr) passage.sent_sizes[chunk] = static_cast<ChunkBytes>(bytes);
+    if (passage.received != nullptr) passage.received += bytes;
+    if (passage.sent != nullptr) passage.sent += bytes;
+  }
+  // Whoever passes the value on without looking into it goes by these sizes alone.
+  if (passage.sent_sizes != nullptr) {
+    std::fill(passage.sent_sizes + chunks, passage.sent_sizes + outbox.value_chunks, ChunkBytes{0});
+  }
+  return {};
+}
+
+void Run::send_over_wire(std::uint32_t lane, const LaunchStep& step, const Passage& passage) {
+  const std::uint32_t chunks = step.chunk_count > 0 ? step.chunk_count : launch_.outbox.value_chunks;
+  workspace_.stretches.clear();
+  std::uint64_t bytes = 0;
+  for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    if (passage.is_sent_from_place) {
+      workspace_.stretches.push_back({place_of(lane, step, chunk, step.sent_from), passage.sent_sizes[chunk]});
+    }
+    bytes += passage.sent_sizes[chunk];
+  }
+  if (!passage.is_sent_from_place) workspace_.stretches.push_back({passage.sent, bytes});
+  channel_.send_value(lane, step.send_to, {passage.sent_sizes, chunks}, workspace_.stretches);
 }
 
 // Of this tile of a chunk, where nothing is received.

@@ -27,7 +27,22 @@ class Run {
   bool is_ready(std::uint32_t lane, std::uint32_t step);
   bool is_outbox_free(std::uint32_t lane, const LaunchStep& step);
   bool has_met(Rank member);
+  void expect(std::uint32_t lane, const LaunchStep& step, Rank from);
   void execute(std::uint32_t lane, std::uint32_t step);
+  // A value on its way through a step: where it comes from, and where it is put to be sent.
+  struct Passage {
+    const transport::ChunkBytes* received_sizes = nullptr;
+    std::uint32_t received_chunks = 0;
+    const std::byte* received = nullptr;  // nullptr: nothing, or it has landed
+    bool has_landed = false;
+    transport::ChunkBytes* sent_sizes = nullptr;
+    std::byte* sent = nullptr;
+    bool is_sent_from_place = false;
+  };
+  Passage open_passage(std::uint32_t lane, const LaunchStep& step, Rank from);
+  Status move_value(std::uint32_t lane, const LaunchStep& step, Passage passage);
+  void send_over_wire(std::uint32_t lane, const LaunchStep& step, const Passage& passage);
+  std::byte* place_of(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint32_t piece);
   Status compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint64_t bytes,
                        const std::byte* received, std::byte* sent);
   std::uint64_t bytes_of(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk) const;
@@ -41,7 +56,9 @@ class Run {
   Workspace& workspace_;
   const Launch& launch_;
   const CustomOperation* custom_;
-  Rank waits_for_ = kNoRank;  // the lane that is at work
+  bool is_in_place_;
+  std::array<std::uint32_t, transport::kLanesMax> expected_ = {};  // by lane: the value that was asked for, from 1
+  Rank waits_for_ = kNoRank;                                       // the lane that is at work
   std::array<Rank, transport::kLanesMax> blocked_on_;
   Status status_;
 };

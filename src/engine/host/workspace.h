@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/host/launch.h"
-#include "transport/block.h"
+#include "transport/remote.h"
 
 namespace tutti::engine {
 
@@ -25,6 +25,7 @@ class Workspace {
   std::vector<std::byte*> targets;
   std::vector<double> factors;
   std::vector<int> pids;
+  std::vector<transport::Stretch> stretches;
   // Of the piece of it that is being pulled.
   std::vector<const std::byte*> piece_sources;
   std::vector<std::byte*> piece_targets;

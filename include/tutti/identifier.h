@@ -1,0 +1,38 @@
+// What the ranks of a job need to find each other over a network: where they meet, and the secret that lets them in.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tutti/status.h"
+
+namespace tutti {
+
+// 128 bytes that one process makes and hands to the others by any means that strangers cannot read: they hold the job's
+// secret. Use each for one communicator.
+class Identifier {
+ public:
+  static constexpr std::size_t kBytes = 128;
+
+  // Opens a meeting point in this process: it is there until the ranks have met and gone their ways, or the process
+  // ends. Which networks it can be reached over is chosen as TUTTI_SOCKET_IFNAME says.
+  static Result<Identifier> create();
+
+  static Result<Identifier> of(std::span<const std::byte> bytes);
+  // The same as text, for a file or an environment variable; never for a command line, which everybody can read.
+  static Result<Identifier> parse(std::string_view text);
+  std::string text() const;
+  std::span<const std::byte, kBytes> bytes() const { return bytes_; }
+
+  bool operator==(const Identifier&) const = default;
+
+ private:
+  Identifier() = default;
+  std::array<std::byte, kBytes> bytes_{};
+};
+
+}  // namespace tutti

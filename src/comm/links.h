@@ -1,0 +1,81 @@
+// The wires of one rank to the ranks on other hosts. They are opened when a plan needs them.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/deadline.h"
+#include "transport/tcp/tcp_wire.h"
+
+namespace tutti::comm {
+
+// What the two ends of a connection tell each other of it.
+struct LinkHello {
+  std::uint64_t communicator = 0;
+  Rank from = 0;
+  Rank to = 0;
+  std::uint32_t rail = 0;
+  std::uint32_t rails = 1;
+
+  std::vector<std::byte> pack() const;
+  static Result<LinkHello> parse(std::span<const std::byte> bytes);
+};
+
+// One rank's end of what two ranks share: mirrors of the other's blocks, and the wire that keeps them up to date.
+struct Link {
+  std::array<std::unique_ptr<transport::Remote>, transport::kPorts> remotes;
+  std::unique_ptr<transport::TcpWire> wire;
+  bool is_begun = false;  // somebody has connected, or is about to
+};
+
+class Links {
+ public:
+  struct Shape {
+    std::uint64_t communicator = 0;
+    Rank rank = 0;
+    Rank size = 1;
+    std::size_t collective_bytes = 0;  // most that a value has
+    std::size_t pair_bytes = 0;
+    transport::Bell* bell = nullptr;
+  };
+  // How many connections lead to a rank, and the how-manieth of them made now.
+  struct Dialer {
+    std::function<std::uint32_t(Rank)> rails;
+    std::function<Result<rpc::Conduit>(Rank, std::uint32_t rail, std::span<const std::byte> hello, Deadline)> dial;
+    std::function<std::string(Rank, std::uint32_t rail)> name;  // of a connection, for people
+    std::function<void(const std::string&)> warn;
+  };
+  Links(const Shape& shape, Dialer dialer);
+  ~Links();
+
+  // The link to a rank. Of two ranks the lower one connects, when it first needs to; what the other one sends before
+  // waits for that.
+  Result<Link*> open(Rank other, Deadline deadline);
+  // A connection that another rank has made.
+  void accept(const LinkHello& hello, rpc::Conduit conduit);
+  // The port for messages from one rank to another, and the port's number of this rank's own end.
+  static transport::Port message_port(Rank from, Rank to) {
+    return from < to ? transport::Port::from_lower : transport::Port::from_higher;
+  }
+
+  std::vector<pollfd> polled() const;
+  void close() noexcept;
+  std::size_t bytes() const;
+
+ private:
+  Link& link_of(Rank other, std::uint32_t rails);
+
+  Shape shape_;
+  Dialer dialer_;
+  // A mutex because connections come on another thread than calls.
+  mutable std::mutex mutex_;
+  std::map<Rank, std::unique_ptr<Link>> links_;
+  bool is_closed_ = false;
+};
+
+}  // namespace tutti::comm

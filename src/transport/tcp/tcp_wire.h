@@ -1,0 +1,105 @@
+// A wire over TCP connections: one, or several over different networks that share the load and stand in for each other.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "rpc/conduit.h"
+#include "transport/incoming.h"
+#include "transport/outgoing.h"
+#include "transport/wire.h"
+
+namespace tutti::transport {
+
+// Large values go in parts over whichever connection has room, so that each carries what it can. With several
+// connections a value stays where it is until the other side has taken it: should one break, what was on it is sent
+// again over the others. Messages have numbers and counters only grow, so what comes twice does no harm.
+class TcpWire final : public Wire {
+ public:
+  using Warn = std::function<void(const std::string&)>;
+  // Connections come with add(), at any time; what is sent before waits. `rails`: how many will come.
+  TcpWire(const std::array<Remote*, kPorts>& ports, std::size_t rails, Warn warn);
+
+  void add(rpc::Conduit conduit, std::size_t rail, std::string name);
+  bool is_connected() const;
+  // Connections that carry data now, by name.
+  std::vector<std::string> rails() const;
+
+  void send_entry(Port port, const Announcement& announcement, bool is_urgent) override;
+  void send_token(Port port, std::uint32_t lane, std::uint32_t number) override;
+  void send_value(const Parcel& parcel) override;
+  void send_taken(Port port, std::uint32_t lane, std::uint32_t count, bool is_urgent) override;
+  bool keeps_values() const override { return has_spare(); }
+  std::uint32_t values_gone(Port port, std::uint32_t lane) const override;
+  bool is_flushed() const override;
+  Status progress() override;
+  void add_to(std::vector<pollfd>& polled) const override;
+  void close() noexcept override;
+
+ private:
+  static constexpr std::size_t kPartBytes = 128 << 10;
+  static constexpr std::size_t kAnnouncementsKept = 4;
+
+  struct Rail {
+    std::size_t index = 0;
+    std::string name;
+    rpc::Conduit conduit;
+    Outgoing outgoing;
+    std::unique_ptr<Incoming> incoming;
+  };
+  // A part of a value that no connection has taken yet.
+  struct Part {
+    FrameHeader header;
+    std::span<const ChunkBytes> sizes;
+    std::vector<Stretch> data;
+  };
+  struct Sent {
+    std::uint32_t number = 0;
+    std::uint32_t ordinal = 0;
+    std::span<const ChunkBytes> sizes;
+    std::vector<Stretch> data;
+  };
+  struct LaneState {
+    Counter gone = 0;
+    std::uint32_t last_number = 0;
+    std::deque<Sent> sent;  // not known to be taken; with several connections only
+  };
+
+  bool has_spare() const { return rail_count_ > 1; }
+  LaneState& lane_of(std::size_t port, std::uint32_t lane) { return lanes_[port * kLanesMax + lane]; }
+  const LaneState& lane_of(std::size_t port, std::uint32_t lane) const { return lanes_[port * kLanesMax + lane]; }
+  // All with the mutex held.
+  Outgoing& first_queue();
+  void queue_value(const Parcel& parcel);
+  void queue_parts(const Sent& value, Port port, std::uint32_t lane);
+  void push();
+  Result<bool> push_rail(Rail& rail);
+  void take_part(Rail& rail);
+  void lose(std::size_t position, const Status& why);
+  void ask_again(std::size_t rail);
+  void answer_requests();
+  void repeat(const FrameHeader& header);
+  void forget_taken(Port port, std::uint32_t lane);
+
+  std::array<Remote*, kPorts> ports_;
+  std::size_t rail_count_;
+  Warn warn_;
+  // A mutex because every thread that waits on any channel of the rank moves what there is.
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Rail>> rails_;
+  Outgoing before_;  // sent before there was a connection
+  std::deque<Part> parts_;
+  std::array<LaneState, kPorts * kLanesMax> lanes_;
+  std::array<std::deque<Announcement>, kPorts> announcements_;
+  std::vector<FrameHeader> requests_;  // of the other side, to be sent again what was lost
+  bool is_urgent_ = false;             // something is queued that must go before a call ends
+  bool is_closed_ = false;
+  Status failure_;
+};
+
+}  // namespace tutti::transport
