@@ -113,9 +113,8 @@ Status nothing_named(std::span<const NetworkInterface> interfaces, const Wish& w
   return invalid_argument(fmt::format("{} matches only {}, which cannot be used", wish_text(wish), listed(named)));
 }
 
-// Groups of names with the same text: "eth1 and eth2 dropped: down".
-std::string dropped_text(std::span<const DroppedInterface> dropped) {
-  std::string text;
+// One for all names with the same reason: "eth1 and eth2 dropped: down".
+void add_dropped(std::span<const DroppedInterface> dropped, std::vector<std::string>& reasons) {
   std::vector<bool> is_done(dropped.size(), false);
   for (std::size_t first = 0; first < dropped.size(); ++first) {
     if (is_done[first]) continue;
@@ -125,9 +124,8 @@ std::string dropped_text(std::span<const DroppedInterface> dropped) {
       names.push_back(dropped[index].name);
       is_done[index] = true;
     }
-    text += fmt::format("; {} dropped: {}", listed(names), dropped[first].reason);
+    reasons.push_back(fmt::format("{} dropped: {}", listed(names), dropped[first].reason));
   }
-  return text;
 }
 
 std::vector<std::string> networks_of(std::span<const NetworkInterface> interfaces) {
@@ -140,6 +138,18 @@ std::vector<std::string> networks_of(std::span<const NetworkInterface> interface
     }
   }
   return networks;
+}
+
+std::string chosen_text(std::span<const NetworkInterface> chosen) {
+  if (chosen.empty()) return "no interface chosen";
+  std::vector<std::string> speeds;
+  for (const NetworkInterface& each : chosen) speeds.push_back(speed_text(each.speed_bits));
+  const bool is_same = std::ranges::all_of(speeds, [&](const std::string& each) { return each == speeds.front(); });
+  std::string text =
+      fmt::format("{} chosen: up, {}", listed(names_of(chosen)), is_same ? speeds.front() : listed(speeds));
+  if (is_same && chosen.size() > 1) text += " each";
+  if (const auto networks = networks_of(chosen); !networks.empty()) text += fmt::format(", in {}", listed(networks));
+  return text;
 }
 
 }  // namespace
@@ -182,16 +192,12 @@ Result<Selection> select_interfaces(std::span<const NetworkInterface> interfaces
   return selection;
 }
 
-std::string Selection::sentence() const {
-  if (chosen.empty()) return "no interface chosen" + dropped_text(dropped);
-  std::vector<std::string> speeds;
-  for (const NetworkInterface& each : chosen) speeds.push_back(speed_text(each.speed_bits));
-  const bool is_same = std::ranges::all_of(speeds, [&](const std::string& each) { return each == speeds.front(); });
-  std::string text =
-      fmt::format("{} chosen: up, {}", listed(names_of(chosen)), is_same ? speeds.front() : listed(speeds));
-  if (is_same && chosen.size() > 1) text += " each";
-  if (const auto networks = networks_of(chosen); !networks.empty()) text += fmt::format(", in {}", listed(networks));
-  return text + dropped_text(dropped);
+std::vector<std::string> Selection::reasons() const {
+  std::vector<std::string> reasons = {chosen_text(chosen)};
+  add_dropped(dropped, reasons);
+  return reasons;
 }
+
+std::string Selection::sentence() const { return fmt::format("{}", fmt::join(reasons(), "; ")); }
 
 }  // namespace tutti::bootstrap

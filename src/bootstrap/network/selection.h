@@ -20,8 +20,9 @@ struct DroppedInterface {
 struct Selection {
   std::vector<os::NetworkInterface> chosen;  // the best first, each with the addresses that may be used
   std::vector<DroppedInterface> dropped;
-  // "eth1 and eth2 chosen: up, 10 Gbit/s each, in 10.0.0.0/24 and 10.0.1.0/24; docker0 dropped: container bridge"
-  std::string sentence() const;
+  // "eth1 and eth2 chosen: up, 10 Gbit/s each, in 10.0.0.0/24 and 10.0.1.0/24", "docker0 dropped: container bridge"
+  std::vector<std::string> reasons() const;
+  std::string sentence() const;  // all reasons in one
 };
 
 struct Wish {
