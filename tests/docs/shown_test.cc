@@ -3,6 +3,7 @@
 //   <!-- code: examples/threads.cc -->      the whole file
 //   <!-- output: examples/threads.cc -->    what the program prints
 //   <!-- output like: examples/x.cc -->     the same, apart from numbers, process ids and hosts
+//   <!-- command: TUTTI_LOG=x tutti env -->  what the command prints, with nothing else in its environment
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -90,6 +91,22 @@ TEST(Documents, ShowWhatTheExamplesPrint) {
         << shown.document << ": " << shown.path;
   }
   EXPECT_GE(count, 6u) << "the markers are no longer found";
+}
+
+TEST(Documents, ShowWhatTheCommandPrints) {
+  static const std::regex marker("<!-- command: ([^\n]*?)tutti ([^\n]*) -->\n```[a-z]*\n");
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(TUTTI_SOURCE_DIR) / "docs/guide")) {
+    const std::string text = read(entry.path());
+    for (std::sregex_iterator found(text.begin(), text.end(), marker), end; found != end; ++found) {
+      ++count;
+      const auto begin = static_cast<std::size_t>(found->position() + found->length());
+      const std::string block = text.substr(begin, text.find("```", begin) - begin);
+      const std::string line = "env -i " + found->str(1) + TUTTI_COMMAND + " " + found->str(2);
+      EXPECT_EQ(block, shell("( " + line + " )").text) << entry.path() << ": " << found->str();
+    }
+  }
+  EXPECT_GE(count, 3u) << "the markers are no longer found";
 }
 
 TEST(Documents, ShowEveryExampleAndNameNoOther) {

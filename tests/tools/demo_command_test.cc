@@ -76,10 +76,25 @@ TEST(Demo, ASignalEndsEveryRankAndLeavesNothing) {
 TEST(Check, SaysWhatThereIs) {
   const Answer answer = tutti("check");
   EXPECT_EQ(answer.exit_code, contains(answer.text, "MISSING") ? 1 : 0) << answer.text;
-  for (const char* part :
-       {"build", "arithmetic", "cores", "caches", "sleeping", "reading others", "processes", "shared memory"}) {
+  for (const char* part : {"build", "settings", "arithmetic", "cores", "caches", "interfaces", "lo dropped: loopback",
+                           "sleeping", "reading others", "processes", "shared memory"}) {
     EXPECT_TRUE(contains(answer.text, part)) << part << "\n" << answer.text;
   }
+}
+
+TEST(Check, SaysWhyInterfacesThatTheUserNamesCannotBeUsed) {
+  const Answer answer = shell("TUTTI_SOCKET_IFNAME==nowhere " + std::string(TUTTI_COMMAND) + " check");
+  EXPECT_EQ(answer.exit_code, 1) << answer.text;
+  EXPECT_TRUE(contains(answer.text,
+                       "MISSING  interfaces      TUTTI_SOCKET_IFNAME==nowhere matches no interface; there "
+                       "are "))
+      << answer.text;
+}
+
+TEST(Check, FailsWhereASettingIsBad) {
+  const Answer answer = shell("TUTTI_SILENCE=long " + std::string(TUTTI_COMMAND) + " check");
+  EXPECT_EQ(answer.exit_code, 1) << answer.text;
+  EXPECT_TRUE(contains(answer.text, "MISSING  settings        TUTTI_SILENCE: 'long' is not a time")) << answer.text;
 }
 
 TEST(Check, FailsWhereSharedMemoryIsForbidden) {

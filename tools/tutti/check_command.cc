@@ -18,7 +18,9 @@
 #include "os/machine.h"
 #include "os/remote_memory.h"
 #include "os/small_file.h"
+#include "tools/tutti/check_network.h"
 #include "tools/tutti/command.h"
+#include "tools/tutti/finding.h"
 #include "tools/tutti/ranks.h"
 #include "tutti/communicator.h"
 #include "tutti/version.h"
@@ -28,15 +30,6 @@ namespace tutti::tool {
 namespace {
 
 struct CheckOptions {};
-
-enum class State : std::uint8_t { good, slower, missing };
-
-struct Finding {
-  State state = State::good;
-  std::string what = {};
-  std::string text = {};
-  std::string remedy = {};  // empty where nothing is to be done
-};
 
 constexpr std::chrono::seconds kPatience{5};
 
@@ -173,14 +166,19 @@ std::string_view mark_of(State state) {
   return "";
 }
 
+void print(const Finding& finding) {
+  fmt::print("{:<8} {:<15} {}\n", mark_of(finding.state), finding.what, finding.text);
+  for (const std::string& detail : finding.details) fmt::print("{:<8} {:<15} {}\n", "", "", detail);
+  if (!finding.remedy.empty()) fmt::print("{:<8} {:<15} -> {}\n", "", "", finding.remedy);
+}
+
 int check(const CheckOptions&) {
   bool is_usable = true;
   // The heap comes last: who is forked from a process with one cannot have its own.
-  for (const auto& find : {check_build, check_instructions, check_cores, check_caches, check_futex, check_pulling,
-                           check_meeting, check_heap}) {
+  for (const auto& find : {check_build, check_settings, check_instructions, check_cores, check_caches, check_interfaces,
+                           check_futex, check_pulling, check_meeting, check_heap}) {
     const Finding finding = find();
-    fmt::print("{:<8} {:<15} {}\n", mark_of(finding.state), finding.what, finding.text);
-    if (!finding.remedy.empty()) fmt::print("{:<8} {:<15} -> {}\n", "", "", finding.remedy);
+    print(finding);
     is_usable = is_usable && finding.state != State::missing;
   }
   return is_usable ? kExitDone : kExitFailed;

@@ -1,0 +1,12 @@
+// What `tutti check` finds of settings and network interfaces.
+#pragma once
+
+#include "tools/tutti/finding.h"
+
+namespace tutti::tool {
+
+Finding check_settings();
+// Which would be used, and why not the others.
+Finding check_interfaces();
+
+}  // namespace tutti::tool
