@@ -6,12 +6,14 @@
 
 namespace tutti::plan::hierarchical {
 
-enum class Outer : std::uint8_t { ring, halving, tree };  // between the hosts
+enum class Outer : std::uint8_t { ring, halving, tree, pairwise };  // between the hosts
 
 std::uint32_t outer_blocks(Outer outer, std::uint32_t host_count);
 
-// With reach inside hosts: the rank of a rail adds up its host's inputs where they lie while it talks to the other
-// hosts, and stores results straight into all outputs of its host.
+// Two forms. With reach full the rank of a rail adds up its host's inputs where they lie while it talks to the other
+// hosts, and stores results straight into all outputs of its host. With less, inputs are published to stages before,
+// and results are fetched from stages after. What hosts say to each other is the same in both, message by message, and
+// so are the sums: every host chooses its form by itself.
 void all_reduce(const Setting& setting, Rank me, Program& program, Outer outer);  // rails * outer_blocks blocks
 void broadcast(const Setting& setting, Rank me, Program& program, Outer outer);   // one block per rail; ring: a chain
 void reduce(const Setting& setting, Rank me, Program& program, Outer outer);

@@ -19,15 +19,17 @@ void for_partners(const View& v, Each each) {
 // Every member adds up in the order of members, and its own input as the others get it (scaled and rounded), so that
 // all hold the same bits. Its own waits in its output meanwhile.
 void all_reduce(Lane& lane, const View& v) {
-  lane.step().load(v.own(Buffer::in, 0)).store(v.own(Buffer::out, 0));
-  for_partners(v, [&](Rank partner) { lane.step().load(v.own(Buffer::out, 0)).send(v.rank(partner)); });
+  auto first = lane.step();
+  v.load(first, 0).store(v.own(v.target, 0));
+  for_partners(v, [&](Rank partner) { lane.step().load(v.own(v.target, 0)).send(v.rank(partner)); });
   for (Rank member = 0; member < v.n(); ++member) {
     const bool is_last = member == v.n() - 1;
     auto step = lane.step();
     if (member != v.me) step.receive(v.rank(member));
     if (member > 0) step.load(v.own(Buffer::scratch, 0));
-    if (member == v.me) step.load(v.own(Buffer::out, 0));
-    step.finish(is_last).store(v.own(is_last ? Buffer::out : Buffer::scratch, 0));
+    if (member == v.me) step.load(v.own(v.target, 0));
+    step.finish(is_last);
+    is_last ? v.deliver(step, 0) : step.store(v.own(Buffer::scratch, 0));
   }
 }
 

@@ -55,6 +55,9 @@ bool is_hierarchy(const Shape& s) {
   const std::uint32_t hosts = is_group(s) ? host_count(s) : 1;
   return hosts > 1 && hosts < static_cast<std::uint32_t>(s.ranks);
 }
+bool is_small_hierarchy(const Shape& s) { return is_hierarchy(s) && is_small_group(s); }
+// One rank speaks for each host through its neighbours' memory, so there has to be some reach.
+bool is_led(const Shape& s) { return s.reach != Reach::none && is_small_hierarchy(s); }
 bool is_ring_hierarchy(const Shape& s) {
   return is_hierarchy(s) && host_count(s) <= static_cast<std::uint32_t>(kQuadraticRanksMax);
 }
@@ -69,7 +72,7 @@ template <Outer outer>
 std::uint32_t rail_blocks(const Shape& s) {
   return rail_count(s) * hierarchical::outer_blocks(outer, host_count(s));
 }
-std::uint32_t block_per_rail_with_reach(const Shape& s) { return s.reach == Reach::full ? rail_count(s) : 1; }
+std::uint32_t block_per_rail_with_reach(const Shape& s) { return s.reach != Reach::none ? rail_count(s) : 1; }
 
 // Every lane runs the same algorithm on its share of every block.
 template <void (*Emit)(Lane&, const View&)>
@@ -107,11 +110,17 @@ using Hierarchical = void (*)(const Setting&, Rank, Program&, Outer);
 using RailWise = void (*)(const Setting&, Rank, Program&);
 template <RailWise with_reach, RailWise with_pipes>
 void in_hierarchy(const Setting& setting, Rank me, Program& program) {
-  (setting.shape().reach == Reach::full ? with_reach : with_pipes)(setting, me, program);
+  (setting.shape().reach != Reach::none ? with_reach : with_pipes)(setting, me, program);
 }
 template <Hierarchical with_reach, Hierarchical with_pipes, Outer outer>
 void in_hierarchy(const Setting& setting, Rank me, Program& program) {
-  (setting.shape().reach == Reach::full ? with_reach : with_pipes)(setting, me, program, outer);
+  (setting.shape().reach != Reach::none ? with_reach : with_pipes)(setting, me, program, outer);
+}
+
+// The same with one rail: the first rank of each host, or the root, speaks for it.
+template <Hierarchical build, Outer outer>
+void with_leaders(const Setting& setting, Rank me, Program& program) {
+  build(Setting(setting.shape(), setting.blocks(), Rails::one), me, program, outer);
 }
 
 using C = Collective;
@@ -131,6 +140,7 @@ constexpr std::string_view kBruck = "what a rank holds doubles each round; fewes
 constexpr std::string_view kPairwise = "every two ranks exchange what they have for each other";
 constexpr std::string_view kChain = "ranks in a row, tiles in a pipeline; best for large data";
 constexpr std::string_view kHierarchical = "inside hosts, across hosts by rail, inside hosts";
+constexpr std::string_view kLeaders = "one rank speaks for its host; few messages, for small data";
 
 constexpr std::string_view kNeedsNothing = "nothing";
 constexpr std::string_view kNeedsOne = "one rank";
@@ -144,6 +154,8 @@ constexpr std::string_view kNeedsFull = "2 to 1,024 ranks on one host, with reac
 constexpr std::string_view kNeedsFullApart = "2 to 1,024 ranks on one host, with reach full, not in place";
 constexpr std::string_view kNeedsHosts = "several hosts, one of them with several ranks";
 constexpr std::string_view kNeedsRingHosts = "2 to 1,024 hosts, one of them with several ranks";
+constexpr std::string_view kNeedsLeaders =
+    "several hosts, one of them with several ranks, with reach stage or more, at most 1,024 ranks";
 
 namespace h = hierarchical;
 namespace hp = hierarchical_pipes;
@@ -171,6 +183,10 @@ constexpr std::array kAlgorithms = {
               rail_blocks<Outer::halving>, in_hierarchy<h::all_reduce, hp::all_reduce, Outer::halving>},
     Algorithm{"hierarchical_tree", C::all_reduce, kHierarchical, kNeedsHosts, is_hierarchy, rail_blocks<Outer::tree>,
               in_hierarchy<h::all_reduce, hp::all_reduce, Outer::tree>},
+    Algorithm{"leader_pairwise", C::all_reduce, kLeaders, kNeedsLeaders, is_led, one_block,
+              with_leaders<h::all_reduce, Outer::pairwise>, Reach::stage},
+    Algorithm{"leader_tree", C::all_reduce, kLeaders, kNeedsLeaders, is_led, one_block,
+              with_leaders<h::all_reduce, Outer::tree>, Reach::stage},
     Algorithm{"alone", C::all_reduce, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_and_finish>},
 
     Algorithm{"direct", C::all_gather, kDirect, kNeedsFull, is_within<Reach::full>, block_per_rank,
@@ -215,6 +231,10 @@ constexpr std::array kAlgorithms = {
               in_hierarchy<h::broadcast, hp::broadcast, Outer::ring>},
     Algorithm{"hierarchical_tree", C::broadcast, kHierarchical, kNeedsHosts, is_hierarchy, block_per_rail_with_reach,
               in_hierarchy<h::broadcast, hp::broadcast, Outer::tree>},
+    Algorithm{"leader_star", C::broadcast, kLeaders, kNeedsLeaders, is_led, one_block,
+              with_leaders<h::broadcast, Outer::pairwise>, Reach::stage},
+    Algorithm{"leader_tree", C::broadcast, kLeaders, kNeedsLeaders, is_led, one_block,
+              with_leaders<h::broadcast, Outer::tree>, Reach::stage},
     Algorithm{"alone", C::broadcast, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
 
     Algorithm{"direct", C::reduce, kDirect, kNeedsFull, is_within<Reach::full>, block_per_rank,
@@ -231,6 +251,10 @@ constexpr std::array kAlgorithms = {
               in_hierarchy<h::reduce, hp::reduce, Outer::ring>},
     Algorithm{"hierarchical_tree", C::reduce, kHierarchical, kNeedsHosts, is_hierarchy, block_per_rail_with_reach,
               in_hierarchy<h::reduce, hp::reduce, Outer::tree>},
+    Algorithm{"leader_star", C::reduce, kLeaders, kNeedsLeaders, is_led, one_block,
+              with_leaders<h::reduce, Outer::pairwise>, Reach::stage},
+    Algorithm{"leader_tree", C::reduce, kLeaders, kNeedsLeaders, is_led, one_block,
+              with_leaders<h::reduce, Outer::tree>, Reach::stage},
     Algorithm{"alone", C::reduce, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_and_finish>},
 
     Algorithm{"direct", C::gather, kDirect, kNeedsFull, is_within<Reach::full>, block_per_rank,

@@ -24,22 +24,24 @@ Slice View::slice(Buffer buffer, Rank owner, Rank block, Rank count) const {
 
 StepWriter& View::load(StepWriter& step, Rank block, Rank count) const {
   if (contributors.empty()) return step.load(own(source, block, count));
-  for (const Rank owner : contributors) step.load(slice(source, owner, block, count));
+  for (const Rank owner : contributors) step.load(of(owner, source, block, count));
   return step;
 }
 
 StepWriter& View::deliver(StepWriter& step, Rank block, Rank count) const {
-  if (mirrors.empty()) return step.store(own(target, block, count));
-  for (const Rank owner : mirrors) step.store(slice(target, owner, block, count));
+  if (mirrors.empty()) step.store(own(target, block, count));
+  for (const Rank owner : mirrors) step.store(of(owner, target, block, count));
+  if (publishes) step.store(own(Buffer::stage, block, count));
   return step;
 }
 
-Setting::Setting(const Shape& shape, std::uint32_t blocks) : shape_(shape), blocks_(blocks) {
+Setting::Setting(const Shape& shape, std::uint32_t blocks, Rails rails) : shape_(shape), blocks_(blocks) {
   everyone_.resize(static_cast<std::size_t>(shape.ranks));
   std::iota(everyone_.begin(), everyone_.end(), 0);
   number_orders();
   find_hosts();
-  find_rails();
+  if (rails == Rails::one && has_root(shape.collective)) put_root_first();
+  find_rails(rails);
 }
 
 void Setting::number_orders() {
@@ -63,11 +65,20 @@ void Setting::find_hosts() {
   }
 }
 
-void Setting::find_rails() {
+void Setting::put_root_first() {
+  auto& host = hosts_[host_of(shape_.root)];
+  const auto root = std::find(host.begin(), host.end(), shape_.root);
+  std::rotate(host.begin(), root, root + 1);
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    local_of_[static_cast<std::size_t>(host[i])] = static_cast<std::uint32_t>(i);
+  }
+}
+
+void Setting::find_rails(Rails rails) {
   const auto smaller = [](const auto& a, const auto& b) { return a.size() < b.size(); };
   const auto [smallest, largest] = std::minmax_element(hosts_.begin(), hosts_.end(), smaller);
-  rails_.resize(smallest->size());
-  layers_.resize(smallest->size());
+  rails_.resize(rails == Rails::one ? 1 : smallest->size());
+  layers_.resize(rails_.size());
   for (std::size_t rail = 0; rail < rails_.size(); ++rail) {
     for (const auto& host : hosts_) rails_[rail].push_back(host[rail]);
     for (std::size_t local = rail; local < largest->size(); local += rails_.size()) {

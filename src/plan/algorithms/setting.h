@@ -26,6 +26,8 @@ struct View {
   Buffer target = Buffer::out;
   std::span<const Rank> contributors = {};  // whose source a load adds up; empty: this rank's
   std::span<const Rank> mirrors = {};       // whose target a delivery goes to; empty: this rank's
+  bool through_stages = false;  // what is another's is in its stage: it has put it there or fetches it there
+  bool publishes = false;       // a delivery also goes to this rank's stage, for others to fetch
 
   Rank n() const { return static_cast<Rank>(members.size()); }
   Rank self() const { return members[static_cast<std::size_t>(me)]; }
@@ -38,16 +40,24 @@ struct View {
   Slice slice(Buffer buffer, Rank owner, Rank block, Rank count = 1) const;
   Slice own(Buffer buffer, Rank block, Rank count = 1) const { return slice(buffer, self(), block, count); }
 
+  // Where a contributor's source or a mirror's target is to be found.
+  Slice of(Rank owner, Buffer buffer, Rank block, Rank count) const {
+    return slice(through_stages && owner != self() ? Buffer::stage : buffer, owner, block, count);
+  }
+
   // Adds the contributions of this rank (or those it stands for) to the value.
   StepWriter& load(StepWriter& step, Rank block, Rank count = 1) const;
   // Stores the value where it belongs in the end.
   StepWriter& deliver(StepWriter& step, Rank block, Rank count = 1) const;
 };
 
+// How many ranks of a host speak to other hosts: as many as the smallest host has, or one.
+enum class Rails : std::uint8_t { all, one };
+
 // What all ranks of a plan have in common; made once per plan.
 class Setting {
  public:
-  Setting(const Shape& shape, std::uint32_t blocks);
+  Setting(const Shape& shape, std::uint32_t blocks, Rails rails = Rails::all);
 
   const Shape& shape() const { return shape_; }
   std::uint32_t blocks() const { return blocks_; }
@@ -61,7 +71,7 @@ class Setting {
   std::uint32_t host_of(Rank rank) const { return host_of_[static_cast<std::size_t>(rank)]; }
   std::uint32_t local_of(Rank rank) const { return local_of_[static_cast<std::size_t>(rank)]; }
   std::span<const Rank> host(std::uint32_t index) const { return hosts_[index]; }
-  // Rail q joins the q-th rank of every host; there are as many as the smallest host has ranks.
+  // Rail q joins the q-th rank of every host. Where there is one rail only, a root comes first on its host.
   std::uint32_t rail_count() const { return static_cast<std::uint32_t>(rails_.size()); }
   std::span<const Rank> rail(std::uint32_t index) const { return rails_[index]; }
 
@@ -73,7 +83,8 @@ class Setting {
  private:
   void number_orders();
   void find_hosts();
-  void find_rails();
+  void put_root_first();
+  void find_rails(Rails rails);
 
   const Shape& shape_;
   std::uint32_t blocks_;

@@ -78,13 +78,17 @@ void descend(Lane& lane, const View& v, const Place& place) {
 
 void all_reduce(Lanes lanes, const View& v) {
   const Place place = place_of(v);
-  climb(lanes.up, v, place);
+  View climbing = v;
+  climbing.mirrors = {};  // the root keeps the sum: others get it in the lane that comes down
+  climb(lanes.up, climbing, place);
   if (place.parent) {
     descend(lanes.down, v, place);
     return;
   }
   const auto summed = static_cast<std::uint32_t>(lanes.up.size() - 1);
-  lanes.down.step().after(Point{lanes.up_index, summed}).load(v.own(v.target, 0)).send(place.children[0]);
+  auto first = lanes.down.step().after(Point{lanes.up_index, summed}).load(v.own(v.target, 0));
+  if (!v.mirrors.empty()) v.deliver(first, 0);
+  first.send(place.children[0]);
 }
 
 void broadcast(Lane& lane, const View& v) {

@@ -47,7 +47,8 @@ std::vector<Shape> settings_of(const Algorithm& algorithm, const Shape& base) {
   if (shapes.empty()) {
     for (const auto& hosts : host_layouts(base.ranks)) {
       shape.host_of = hosts;
-      for (const Reach reach : {Reach::none, Reach::full}) {
+      // Plans on several hosts have forms of their own for pipes, stages and buffers.
+      for (const Reach reach : {Reach::none, Reach::stage, Reach::full}) {
         shape.reach = reach;
         if (algorithm.fits(shape)) shapes.push_back(shape);
       }
