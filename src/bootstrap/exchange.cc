@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/bytes.h"
 #include "base/text.h"
-#include "bootstrap/store/bytes.h"
 #include "os/clock.h"
 #include "os/entropy.h"
 

@@ -10,13 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/deadline.h"
 #include "tutti/status.h"
 #include "tutti/types.h"
 
 namespace tutti::bootstrap {
-
-using Bytes = std::vector<std::byte>;
 
 // Ranks exchange addresses and descriptions, not data; whoever needs more has mistaken a store for a transport.
 inline constexpr std::size_t kKeyBytesMax = 256;

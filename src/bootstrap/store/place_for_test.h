@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "bootstrap/store.h"
-#include "bootstrap/store/bytes.h"
 #include "bootstrap/store/file_store.h"
 #include "bootstrap/store/process_store.h"
 #include "bootstrap/store/unix_store.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "bootstrap/store/bytes.h"
+#include "base/bytes.h"
 
 namespace tutti::bootstrap {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bootstrap/store/bytes.h"
+#include "base/bytes.h"
 
 namespace tutti::bootstrap {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
-#include "bootstrap/store/bytes.h"
+#include "base/bytes.h"
 
 namespace tutti::bootstrap {
 namespace {
@@ -17,19 +17,8 @@ Bytes frame_around(const Bytes& body) {
   return frame;
 }
 
-void append_counted(Bytes& to, std::span<const std::byte> bytes) {
-  append_number(to, static_cast<std::uint32_t>(bytes.size()));
-  append(to, bytes);
-}
-
-std::optional<std::span<const std::byte>> read_counted(ByteReader& reader, std::size_t bytes_max) {
-  const auto count = reader.number<std::uint32_t>();
-  if (!count || *count > bytes_max) return std::nullopt;
-  return reader.take(*count);
-}
-
 bool read_value(ByteReader& reader, Bytes& value) {
-  const auto bytes = read_counted(reader, kValueBytesMax);
+  const auto bytes = reader.counted(kValueBytesMax);
   if (bytes) value.assign(bytes->begin(), bytes->end());
   return bytes.has_value();
 }
@@ -97,7 +86,7 @@ Result<Request> parse_request(std::span<const std::byte> body) {
   if (!kind) return invalid_argument("a request has no kind");
   if (*kind < static_cast<std::uint8_t>(RequestKind::set) || *kind > static_cast<std::uint8_t>(RequestKind::give_up))
     return invalid_argument(fmt::format("there is no request of kind {}", *kind));
-  const auto key = read_counted(reader, kKeyBytesMax);
+  const auto key = reader.counted(kKeyBytesMax);
   if (!key || key->empty()) return invalid_argument("a request has no key or one outside of the limits");
   Request request;
   request.kind = static_cast<RequestKind>(*kind);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bootstrap/store/bytes.h"
+#include "base/bytes.h"
 
 namespace tutti::bootstrap {
 

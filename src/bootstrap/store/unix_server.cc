@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "bootstrap/store/bytes.h"
+#include "base/bytes.h"
 #include "bootstrap/store/request.h"
 #include "bootstrap/store/table.h"
 #include "os/clock.h"

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <mutex>
 
-#include "bootstrap/store/bytes.h"
+#include "base/bytes.h"
 #include "bootstrap/store/request.h"
 #include "bootstrap/store/table.h"
 #include "bootstrap/store/unix_server.h"

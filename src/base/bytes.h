@@ -1,4 +1,4 @@
-// Numbers and byte strings in a row of bytes, little-endian: what files and requests of stores are made of.
+// Numbers and byte strings in a row of bytes, little-endian: what files, requests and messages are made of.
 #pragma once
 
 #include <concepts>
@@ -8,10 +8,11 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
-#include "bootstrap/store.h"
+namespace tutti {
 
-namespace tutti::bootstrap {
+using Bytes = std::vector<std::byte>;
 
 template <std::integral T>
 void append_number(Bytes& to, T value) {
@@ -22,6 +23,12 @@ void append_number(Bytes& to, T value) {
 
 inline void append(Bytes& to, std::span<const std::byte> bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
 
+// Its length in four bytes, then the bytes. ByteReader::counted() takes it back.
+inline void append_counted(Bytes& to, std::span<const std::byte> bytes) {
+  append_number(to, static_cast<std::uint32_t>(bytes.size()));
+  append(to, bytes);
+}
+
 inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
@@ -30,7 +37,7 @@ inline std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Takes from the front. What is not there is nullopt, and nothing is taken then.
+// Takes from the front. What is not there is nullopt; what comes after that is of no use.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -54,8 +61,15 @@ class ByteReader {
     return bytes;
   }
 
+  // Nobody sends more than `bytes_max`, so a greater length is nullopt like one that is not there.
+  std::optional<std::span<const std::byte>> counted(std::size_t bytes_max) {
+    const auto count = number<std::uint32_t>();
+    if (!count || *count > bytes_max) return std::nullopt;
+    return take(*count);
+  }
+
  private:
   std::span<const std::byte> rest_;
 };
 
-}  // namespace tutti::bootstrap
+}  // namespace tutti
