@@ -51,16 +51,19 @@ Side::Side(Membership membership, const CommunicatorOptions& options)
       machine_(membership.machine),
       own_(std::move(membership.own)),
       is_one_process_(std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer.is_same_process; })),
-      polls_(machine_.ranks <= machine_.cores ? kPolls : kPollsInCrowd) {
+      polls_(machine_.ranks <= machine_.cores ? kPolls : kPollsInCrowd),
+      recorder_(watch::Recorder::create({.rank = rank_, .peers = peers_, .store = options_.store})) {
   std::vector<Block> blocks;
   for (std::byte* memory : memories_) blocks.emplace_back(layout_.collective, memory);
   collective_ = std::make_unique<Track>(Channel(layout_.collective, peers_, std::move(blocks), rank_),
                                         context(size(), rank_, layout_.collective.outbox_bytes));
+  collective_->log.recorder = recorder_.get();
   to_.resize(peers_.size());
   from_.resize(peers_.size());
 }
 
 Side::~Side() {
+  record_end();
   const Channel& channel = collective_->channel;
   Remains remains;
   for (Rank rank = 0; rank < size(); ++rank) {
@@ -110,7 +113,10 @@ Track& Side::track_of(const Call& call) {
   const Rank other = is_sender ? call.peer : call.root;
   const std::lock_guard lock(pairs_mutex_);
   auto& track = (is_sender ? to_ : from_)[static_cast<std::size_t>(other)];
-  if (track == nullptr) track = make_pair_track(call.root, call.peer, is_sender);
+  if (track == nullptr) {
+    track = make_pair_track(call.root, call.peer, is_sender);
+    track->log = {.recorder = recorder_.get(), .track = watch::TrackLog::track_of(other, is_sender)};
+  }
   return *track;
 }
 

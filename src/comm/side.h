@@ -66,6 +66,8 @@ class Side {
 
   // For all ranks. The first reason stays.
   void end(Code code, std::string_view why) noexcept;
+  // The flight recorder learns why, once.
+  void record_end() const noexcept;
   bool has_ended() const { return own_bell().ended.load(std::memory_order_acquire) == kEnded; }
   Status why_ended() const;
   // How often a call looks before it lets others have the core.
@@ -96,6 +98,7 @@ class Side {
   std::shared_ptr<std::byte> own_;
   bool is_one_process_;
   int polls_;
+  std::unique_ptr<watch::Recorder> recorder_;
   std::unique_ptr<Track> collective_;
   // A mutex because two threads may send their first messages at the same time; not taken afterwards by collectives.
   mutable std::mutex pairs_mutex_;

@@ -71,5 +71,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& command);
 void add_plan_command(CLI::App& root, Commands& commands);
 void add_demo_command(CLI::App& root, Commands& commands);
 void add_check_command(CLI::App& root, Commands& commands);
+void add_inspect_command(CLI::App& root, Commands& commands);
+void add_diagnose_command(CLI::App& root, Commands& commands);
 
 }  // namespace tutti::tool
