@@ -71,6 +71,7 @@ Result<std::optional<Communicator>> Communicator::split(int color, int key) {
 void Communicator::abort(const Status& why) noexcept {
   const bool has_reason = !why.is_ok();
   state_->side->end(has_reason ? why.code() : Code::aborted, has_reason ? why.text() : "the program aborted it");
+  state_->side->record_end();
 }
 
 Status Communicator::health() const { return state_->side->why_ended(); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "comm/watch/recorder.h"
 #include "engine/host/flash.h"
 #include "engine/host/prepared.h"
 #include "transport/block.h"
@@ -212,6 +213,8 @@ Result<Decision> decide(const DecisionContext& context, const Call& call) {
       if (needed != 0 || !decision.preferred_runs_in_place) decision.asked.push_back(rank);
     }
   }
+  decision.fallback_index = watch::plan_index(decision.fallback->prepared->header.algorithm);
+  if (apart) decision.preferred_index = watch::plan_index(decision.preferred->prepared->header.algorithm);
   const bool has_choice = decision.preferred != nullptr;
   decision.is_flash = !has_choice && context.machine.flash_bytes > 0 && engine::can_flash(*decision.fallback);
   return decision;

@@ -24,6 +24,8 @@ struct Decision {
   std::vector<Rank> asked;                          // whose facts decide between them
   std::vector<std::uint32_t> needed;                // per rank: facts that `preferred` rests on
   bool preferred_runs_in_place = true;
+  std::uint8_t preferred_index = 0;  // for the flight recorder, see plan_index()
+  std::uint8_t fallback_index = 0;
   bool is_flash = false;       // the fallback, which is then the only way
   std::uint64_t in_bytes = 0;  // of this rank's buffers
   std::uint64_t out_bytes = 0;

@@ -117,6 +117,17 @@ std::string describe(const CallKey& key) {
 
 std::string describe(const Call& call) { return describe(key_of(call)); }
 
+CallWords words_of(const CallKey& key) {
+  const What what = What::unpack(key.what);
+  const auto collective = static_cast<plan::Collective>(what.collective);
+  CallWords words{.kind = name_of_collective(what)};
+  if (what.collective >= plan::kCollectives.size() || collective == plan::Collective::barrier) return words;
+  words.type = name_of_type(what);
+  if (plan::reduces(collective)) words.operation = name_of_operation(what);
+  if (plan::has_root(collective)) words.root = static_cast<Rank>(what.root);
+  return words;
+}
+
 std::string difference(const CallKey& mine, const CallKey& theirs) {
   const What a = What::unpack(mine.what);
   const What b = What::unpack(theirs.what);

@@ -27,6 +27,15 @@ std::string describe(const CallKey& key);
 std::string describe(const Call& call);
 CallKey key_of(const transport::Record& record);
 
+// The parts of a key in words, for those who do not want a sentence.
+struct CallWords {
+  std::string kind = {};
+  std::string type = {};       // empty: it has none
+  std::string operation = {};  // likewise
+  std::optional<Rank> root = {};
+};
+CallWords words_of(const CallKey& key);
+
 // Where two calls differ, in words: "a count of 100 against 200".
 std::string difference(const CallKey& mine, const CallKey& theirs);
 

@@ -41,7 +41,11 @@ bool Operation::advance() {
       if (!learn_facts()) return phase_ == Phase::ended;
       return advance();
     case Phase::flash:
-      if (!flash_->progress()) return false;
+      if (!flash_->progress()) {
+        // What others wait for is on its way, so there is time now.
+        if (!line_) record(watch::CallState::running);
+        return false;
+      }
       return end(flash_->status());
     case Phase::run:
       if (!run_->progress()) return false;
@@ -64,7 +68,10 @@ bool Operation::begin() {
   decision_ = track.decisions.find(key);
   if (decision_ == nullptr) {
     const auto added = track.decisions.add(track.context, call_, track.workspace);
-    if (!added) return end(added.status());
+    if (!added) {
+      decision_ = nullptr;
+      return end(added.status());
+    }
     decision_ = *added;
     if (const Status opened = open_links(); !opened) {
       decision_ = nullptr;
@@ -97,6 +104,8 @@ bool Operation::begin() {
   if (!decision.is_flash) track.channel.ring_all();  // a flash rings when it publishes
   has_entered_ = true;
   entered_ = track.channel.call();
+  // A flash is recorded once it has sent what it has to send. A custom operation may never return.
+  if (!decision.is_flash || call_.reduction.custom != nullptr) record(watch::CallState::entered);
   if (decision.is_flash) {
     flash_.emplace(track.channel, track.workspace, *decision.fallback, call_.reduction.custom);
     track.last = decision.fallback.get();
@@ -152,6 +161,7 @@ void Operation::launch(const engine::Launch& launch) {
   const CustomOperation* custom = launch.elements.is_custom ? call_.reduction.custom : nullptr;
   run_.emplace(track_.channel, track_.workspace, launch, custom);
   track_.last = &launch;
+  line_.set_running(&launch == decision_->preferred.get() ? decision_->preferred_index : decision_->fallback_index);
   phase_ = Phase::run;
 }
 
@@ -161,6 +171,7 @@ bool Operation::end(Status status) {
     if (!status_) track_.channel.abandon_links();
     track_.channel.leave();  // also after a failure: this rank touches nobody's buffers any more
   }
+  record_end(status_ ? watch::CallState::done : watch::CallState::failed);
   pass_turn();
   return true;
 }
@@ -174,6 +185,7 @@ void Operation::pass_turn() {
 
 void Operation::give_up() {
   if (phase_ == Phase::ended) return;
+  record_end(watch::CallState::failed);
   // The number was not served yet: whoever is before it passes the turn on, and it must be passed further.
   if (phase_ == Phase::turn && !track_.turn.is_served(number_)) return;
   if (has_entered()) {
@@ -181,6 +193,35 @@ void Operation::give_up() {
     track_.channel.leave();
   }
   pass_turn();
+}
+
+void Operation::record(watch::CallState state) {
+  if (track_.log.recorder == nullptr) return;
+  watch::CallFacts facts{.turn = number_};
+  if (decision_ != nullptr) {
+    facts.key = decision_->key;
+    facts.bytes = std::max(decision_->in_bytes, decision_->out_bytes);
+    facts.plan = decision_->is_flash ? decision_->fallback_index : 0;
+  } else {
+    facts.key = key_of(call_);
+  }
+  if (has_entered_) facts.number = entered_;
+  line_ = track_.log.recorder->begin(track_.log.track, facts, state, line_);
+}
+
+void Operation::record_end(watch::CallState how) {
+  const bool is_far = phase_ == Phase::turn && track_.turn.ahead_of(number_) >= watch::kRing;
+  if (!line_ && !is_far) record(how);
+  line_.end(how, decision_ != nullptr && decision_->is_flash);
+}
+
+void Operation::record_waiting() {
+  if (phase_ == Phase::ended) return;
+  if (!line_ && phase_ == Phase::turn && track_.turn.ahead_of(number_) < watch::kRing) {
+    record(watch::CallState::queued);
+  }
+  const Rank member = blocked_on();
+  line_.set_waits_for(member == kNoRank ? kNoRank : track_.channel.peer(member).rank);
 }
 
 Rank Operation::blocked_on() const {

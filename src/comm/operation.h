@@ -29,6 +29,8 @@ class Operation {
   // After it has failed: somebody who may still read or write this rank's buffers; kNoRank: nobody does.
   Rank find_toucher() const;
   bool has_entered() const { return has_entered_; }
+  // It has waited for long: the flight recorder shall say for whom.
+  void record_waiting();
   bool is_done() const { return phase_ == Phase::ended; }
 
  private:
@@ -41,6 +43,8 @@ class Operation {
   void launch(const engine::Launch& launch);
   bool end(Status status);
   void pass_turn();
+  void record(watch::CallState state);
+  void record_end(watch::CallState how);
 
   Track& track_;
   const Call& call_;
@@ -55,6 +59,7 @@ class Operation {
   std::optional<engine::Flash> flash_;
   std::optional<engine::Run> run_;
   Status status_;
+  watch::Line line_;
 };
 
 }  // namespace tutti::comm

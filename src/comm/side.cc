@@ -56,7 +56,8 @@ Side::Side(Membership membership, const CommunicatorOptions& options, const Make
       own_(std::move(membership.own)),
       blank_(transport::BlockShape{.members = size()}.bytes() / sizeof(std::uint64_t) + transport::kLine),
       is_one_process_(std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer.is_same_process; })),
-      polls_(machine_.ranks <= machine_.cores ? kPolls : kPollsInCrowd) {
+      polls_(machine_.ranks <= machine_.cores ? kPolls : kPollsInCrowd),
+      recorder_(watch::Recorder::create({.rank = rank_, .peers = peers_, .store = options_.store})) {
   std::vector<Block> blocks;
   std::vector<Rank> all;
   for (Rank rank = 0; rank < size(); ++rank) {
@@ -66,6 +67,7 @@ Side::Side(Membership membership, const CommunicatorOptions& options, const Make
   }
   collective_ = std::make_unique<Track>(Channel(layout_.collective, peers_, std::move(blocks), rank_),
                                         context(all, rank_, layout_.collective.outbox_bytes));
+  collective_->log.recorder = recorder_.get();
   to_.resize(peers_.size());
   from_.resize(peers_.size());
   if (!make_outside) return;
@@ -84,6 +86,7 @@ Side::~Side() {
     outside_->spread_leaving();
     outside_.reset();  // nothing is told to this side any more
   }
+  record_end();
   const Channel& channel = collective_->channel;
   Remains remains;
   for (Rank rank = 0; rank < size(); ++rank) {
@@ -164,6 +167,7 @@ Track& Side::track_of(const Call& call) {
         return open_links(made->channel, members, Links::message_port(from, to));
       };
     }
+    track->log = {.recorder = recorder_.get(), .track = watch::TrackLog::track_of(other, is_sender)};
   }
   return *track;
 }

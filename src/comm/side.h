@@ -81,6 +81,8 @@ class Side {
   bool end_here(Code code, std::string_view why) noexcept;
   // Beyond this host; nullptr: all ranks are here.
   Outside* outside() const { return outside_.get(); }
+  // The flight recorder learns why, once.
+  void record_end() const noexcept;
   bool has_ended() const { return own_bell().ended.load(std::memory_order_acquire) == kEnded; }
   Status why_ended() const;
   // How often a call looks before it lets others have the core.
@@ -115,11 +117,12 @@ class Side {
   std::vector<Rank> hosts_;
   NetworkRates network_;
   std::shared_ptr<std::byte> own_;
-  mutable std::vector<std::uint64_t>
-      blank_;  // stands for the blocks of ranks on other hosts until there is a link to them
+  // Stands for the blocks of ranks on other hosts until there is a link to them.
+  mutable std::vector<std::uint64_t> blank_;
   bool is_one_process_;
   int polls_;
   std::unique_ptr<Outside> outside_;
+  std::unique_ptr<watch::Recorder> recorder_;
   std::unique_ptr<Track> collective_;
   // A mutex because two threads may send their first messages at the same time; not taken afterwards by collectives.
   mutable std::mutex pairs_mutex_;

@@ -7,6 +7,7 @@
 
 #include "comm/decision.h"
 #include "comm/turn.h"
+#include "comm/watch/recorder.h"
 #include "engine/host/workspace.h"
 #include "transport/channel.h"
 
@@ -16,6 +17,7 @@ struct Track {
   Track(transport::Channel made, DecisionContext decides) : channel(std::move(made)), context(std::move(decides)) {}
 
   Turn turn;
+  watch::TrackLog log;
   // From here on: of whoever has the turn.
   transport::Channel channel;
   DecisionContext context;

@@ -176,6 +176,7 @@ class Wait {
       if (side->has_ended()) reason = side->why_ended();
     }
     for (const auto& [side, operation] : pending_) let_go(*side, *operation);
+    for (const auto& [side, operation] : pending_) side->record_end();
     return reason;
   }
 
@@ -194,6 +195,7 @@ class Wait {
   // call. So the signal and the flag may cross: the last looks see nearly all of those, and the rest costs one short
   // sleep. With several communicators only one bell can be slept on.
   void sleep() const {
+    for (const auto& [waiting, operation] : pending_) operation->record_waiting();
     Side& side = *pending_[0].side;
     const bool is_alone = std::all_of(pending_.begin(), pending_.end(), [&](const auto& p) { return p.side == &side; });
     Bell& bell = side.own_bell();
@@ -236,8 +238,10 @@ Status complete(std::span<const Pending> pending) {
 }
 
 Status Side::run(const Call& call) {
-  if (has_ended()) [[unlikely]]
+  if (has_ended()) [[unlikely]] {
+    record_end();
     return why_ended();
+  }
   if (is_nothing(call)) return {};
   if (call.collective != plan::Collective::send_receive) [[likely]] {
     Operation operation(*collective_, call);
@@ -296,6 +300,13 @@ bool Side::end_here(Code code, std::string_view why) noexcept {
     if (is_here(rank)) channel.wake(rank);
   }
   return is_first;
+}
+
+void Side::record_end() const noexcept {
+  if (!has_ended()) return;
+  const char* reason = collective_->channel.mine().reason();
+  const auto code = static_cast<Code>(own_bell().ended_code.load(std::memory_order_relaxed));
+  recorder_->end(code, {reason, strnlen(reason, transport::kReasonBytes)});
 }
 
 Status Side::why_ended() const {
