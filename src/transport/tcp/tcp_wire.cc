@@ -293,7 +293,8 @@ void TcpWire::add_to(std::vector<pollfd>& polled) const {
   const std::lock_guard lock(mutex_);
   for (const auto& rail : rails_) {
     const bool has_more = !rail->outgoing.is_empty() || !parts_.empty();
-    polled.push_back({.fd = rail->conduit.fd(), .events = static_cast<short>(has_more ? POLLIN | POLLOUT : POLLIN)});
+    polled.push_back(
+        {.fd = rail->conduit.fd(), .events = static_cast<short>(has_more ? POLLIN | POLLOUT : POLLIN), .revents = 0});
   }
 }
 
