@@ -13,6 +13,7 @@
 
 #include "tutti/call.h"
 #include "tutti/element.h"
+#include "tutti/identifier.h"
 #include "tutti/memory.h"
 #include "tutti/status.h"
 
@@ -61,11 +62,13 @@ struct CommunicatorOptions {
   Rank rank = 0;
   Rank size = 1;
   // Where the ranks meet: "file:/path" (a file that the first one creates and the last one removes) or "unix:/path" (a
-  // socket that rank 0 serves). Every communicator needs a place of its own.
+  // socket that rank 0 serves) for ranks of one machine; "tcp:" and the text of an Identifier for ranks anywhere. Every
+  // communicator needs a place of its own.
   std::string store = {};
-  std::chrono::nanoseconds start_timeout = std::chrono::seconds(60);
-  // The longest that a call waits for another rank.
-  std::chrono::nanoseconds timeout = std::chrono::minutes(5);
+  // 0: as TUTTI_START_TIMEOUT says, 60 s unless it is set.
+  std::chrono::nanoseconds start_timeout = {};
+  // The longest that a call waits for another rank. 0: as TUTTI_TIMEOUT says, 5 minutes unless it is set.
+  std::chrono::nanoseconds timeout = {};
   // Instead of the planner's choice, for tests and measurements: an algorithm as `tutti plan list` names it.
   std::string algorithm = {};
 };
@@ -81,7 +84,7 @@ struct MemoryUse {
 // waits and what comes later fails with the same sentence.
 class Communicator {
  public:
-  // Meets the other ranks through a store. Each rank, in this process or another of this machine, calls this once.
+  // Meets the other ranks through a store. Each rank, in this process or another, calls this once.
   static Result<Communicator> create(const CommunicatorOptions& options);
   // All ranks in this process, one per element, for threads. Options but rank, size and store are used.
   static Result<std::vector<Communicator>> create_local(Rank size, const CommunicatorOptions& options = {});

@@ -39,14 +39,14 @@ Result<Identifier> open_meeting_point() {
   TUTTI_ASSIGN(const rpc::Secret secret, rpc::Secret::create());
   const rpc::Encryption encryption = knobs.encrypt() ? rpc::Encryption::on : rpc::Encryption::off;
   auto point = std::make_unique<MeetingPoint>();
-  TUTTI_ASSIGN(point->courier, rpc::Courier::start({.secret = secret, .encryption = encryption, .listen = place.listen}));
-  TUTTI_ASSIGN(point->meeting,
-               Attachment<Meeting>::create(*point->courier, kMembershipService, [](World& world) {
+  TUTTI_ASSIGN(point->courier,
+               rpc::Courier::start({.secret = secret, .encryption = encryption, .listen = place.listen}));
+  TUTTI_ASSIGN(point->meeting, Attachment<Meeting>::create(*point->courier, kMembershipService, [](World& world) {
                  return std::make_unique<Meeting>(world, Meeting::Settings{.version = TUTTI_VERSION});
                }));
-  TUTTI_ASSIGN(const Identifier identifier, make_identifier({.contact = point->courier->contact(),
-                                                             .secret = secret,
-                                                             .is_encrypted = knobs.encrypt()}));
+  TUTTI_ASSIGN(
+      const Identifier identifier,
+      make_identifier({.contact = point->courier->contact(), .secret = secret, .is_encrypted = knobs.encrypt()}));
   close_finished_meeting_points();
   const std::lock_guard lock(points().mutex);
   points().open.push_back(std::move(point));

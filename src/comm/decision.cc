@@ -8,6 +8,7 @@
 #include "comm/watch/recorder.h"
 #include "engine/host/flash.h"
 #include "engine/host/prepared.h"
+#include "planner/hosts.h"
 #include "transport/block.h"
 
 namespace tutti::comm {
@@ -53,10 +54,19 @@ Reach least_reach(const DecisionContext& context) {
   return context.machine.can_pull ? Reach::load : Reach::stage;
 }
 
+planner::Cluster cluster_of(const DecisionContext& context) {
+  planner::Cluster cluster{.machine = context.machine, .host_of = {context.hosts.begin(), context.hosts.end()}};
+  if (context.network.latency_s > 0) cluster.network_latency_s = context.network.latency_s;
+  if (context.network.bytes_per_s > 0) cluster.network_bytes_per_s = context.network.bytes_per_s;
+  if (context.network.message_s > 0) cluster.network_message_s = context.network.message_s;
+  return cluster;
+}
+
 // The candidates that go by the name that was asked for, or all.
 Result<std::vector<planner::Candidate>> candidates_of(const DecisionContext& context, const planner::Request& request,
                                                       Reach reach) {
-  auto ranked = planner::rank_local(context.machine, request, reach);
+  auto ranked = context.hosts.empty() ? planner::rank_local(context.machine, request, reach)
+                                      : planner::rank_hosts(cluster_of(context), request, reach);
   if (!context.algorithm.empty() && context.machine.ranks > 1) {
     std::erase_if(ranked, [&](const auto& candidate) { return candidate.algorithm->name != context.algorithm; });
   }
@@ -73,8 +83,9 @@ Result<std::shared_ptr<const engine::Launch>> launch_of(const DecisionContext& c
                                                         const planner::Candidate& candidate) {
   TUTTI_ASSIGN(auto prepared, engine::prepare(*candidate.algorithm, candidate.shape, context.self));
   TUTTI_ASSIGN(const auto maps, maps_of(prepared->header, call));
-  TUTTI_ASSIGN(auto launch,
-               engine::create_launch(std::move(prepared), maps, elements_of(call), context.launch, context.self));
+  engine::LaunchOptions options = context.launch;
+  if (!context.hosts.empty() && candidate.tile_bytes > 0) options.tile_bytes_max = candidate.tile_bytes;
+  TUTTI_ASSIGN(auto launch, engine::create_launch(std::move(prepared), maps, elements_of(call), options, context.self));
   return std::make_shared<const engine::Launch>(std::move(launch));
 }
 
@@ -183,10 +194,55 @@ BufferSizes buffer_sizes(const Call& call, Rank rank, Rank size) {
   return {};
 }
 
+namespace {
+
+// What the plan of the decision's `preferred` rests on, and whose word on it counts.
+void set_facts(Decision& decision, const DecisionContext& context, const planner::Candidate& best) {
+  decision.needed = decision.preferred->prepared->reached;
+  plan::Shape in_place = best.shape;
+  in_place.in_place = true;
+  decision.preferred_runs_in_place = best.algorithm->fits(in_place);
+  const auto self = static_cast<std::size_t>(context.self);
+  for (std::size_t rank = 0; rank < decision.needed.size(); ++rank) {
+    if (!context.hosts.empty() && context.hosts[rank] != context.hosts[self]) continue;
+    if (context.is_one_process) decision.needed[rank] = 0;
+    if (decision.needed[rank] != 0 || !decision.preferred_runs_in_place) {
+      decision.asked.push_back(static_cast<Rank>(rank));
+    }
+  }
+}
+
+void set_indices(Decision& decision) {
+  decision.fallback_index = watch::plan_index(decision.fallback->prepared->header.algorithm);
+  if (!decision.preferred) return;
+  decision.preferred_index = watch::plan_index(decision.preferred->prepared->header.algorithm);
+}
+
+// Between hosts both ways say the same, so that each host takes the one that its buffers allow.
+Status decide_over_hosts(Decision& decision, const DecisionContext& context, const Call& call) {
+  TUTTI_ASSIGN(const Choice always, choose(context, call, request_of(call, true), Reach::stage));
+  decision.fallback = always.launch;
+  const auto twin = planner::twin_of(always.candidate, Reach::full);
+  if (!twin) return {};
+  const auto launch = launch_of(context, call, *twin);
+  const bool is_alike = launch.is_ok() && (*launch)->tile_bytes == always.launch->tile_bytes;
+  if (!is_alike) return {};
+  decision.preferred = *launch;
+  set_facts(decision, context, *twin);
+  return {};
+}
+
+}  // namespace
+
 Result<Decision> decide(const DecisionContext& context, const Call& call) {
   Decision decision;
   decision.key = key_of(call);
   decision.fingerprint = decision.key.fingerprint();
+  if (!context.hosts.empty()) {
+    TUTTI_TRY(decide_over_hosts(decision, context, call));
+    set_indices(decision);
+    return decision;
+  }
   // Whether a rank works in place is its own affair, so what always runs must run in place.
   auto always = choose(context, call, request_of(call, true), least_reach(context));
   const bool needs_more = !always && !context.algorithm.empty();
@@ -201,20 +257,10 @@ Result<Decision> decide(const DecisionContext& context, const Call& call) {
   const auto apart = choose(context, call, request_of(call, false), Reach::full, rival);
   if (needs_more && !apart) return apart.status();
   if (apart) {
-    const planner::Candidate& best = apart->candidate;
     decision.preferred = apart->launch;
-    decision.needed = decision.preferred->prepared->reached;
-    plan::Shape in_place = best.shape;
-    in_place.in_place = true;
-    decision.preferred_runs_in_place = best.algorithm->fits(in_place);
-    for (Rank rank = 0; rank < context.machine.ranks; ++rank) {
-      std::uint32_t& needed = decision.needed[static_cast<std::size_t>(rank)];
-      if (context.is_one_process) needed = 0;
-      if (needed != 0 || !decision.preferred_runs_in_place) decision.asked.push_back(rank);
-    }
+    set_facts(decision, context, apart->candidate);
   }
-  decision.fallback_index = watch::plan_index(decision.fallback->prepared->header.algorithm);
-  if (apart) decision.preferred_index = watch::plan_index(decision.preferred->prepared->header.algorithm);
+  set_indices(decision);
   const bool has_choice = decision.preferred != nullptr;
   decision.is_flash = !has_choice && context.machine.flash_bytes > 0 && engine::can_flash(*decision.fallback);
   return decision;
@@ -224,6 +270,17 @@ std::string explain(const DecisionContext& context, const Call& call) {
   const auto decision = decide(context, call);
   if (!decision) return std::string(decision.status().text());
   std::string text = describe(call) + "\n";
+  if (!context.hosts.empty()) {
+    const planner::Request request = request_of(call, true);
+    const auto ranked = candidates_of(context, request, Reach::stage);
+    text += planner::explain_hosts(cluster_of(context), request, *ranked);
+    if (decision->preferred) {
+      text +=
+          fmt::format("\n  inside a host: {} where buffers come from tutti::allocate, {} otherwise",
+                      decision->preferred->prepared->header.algorithm, decision->fallback->prepared->header.algorithm);
+    }
+    return text;
+  }
   if (decision->preferred) {
     const planner::Request apart = request_of(call, false);
     const auto ranked = candidates_of(context, apart, Reach::full);

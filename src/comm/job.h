@@ -73,7 +73,7 @@ class Job : private bootstrap::MemberOwner {
   Status meet(const Settings& settings, const bootstrap::Place& place, Bytes card);
   void accept(Bytes hello, rpc::Conduit conduit);
 
-  void on_gone(const bootstrap::Gone& gone) override;
+  void on_gone(const bootstrap::Departure& departure) override;
   void on_notice(Rank from, std::span<const std::byte> notice) override;
   Bytes on_question(Rank from, std::span<const std::byte> question) override;
 
@@ -92,7 +92,7 @@ class Job : private bootstrap::MemberOwner {
   // A mutex because communicators come and go on any thread while the job's thread hears of them.
   mutable std::mutex mutex_;
   std::map<std::uint64_t, JobListener*> listeners_;
-  std::map<Rank, std::string> gone_;
+  std::map<Rank, bootstrap::Departure> gone_;
   std::vector<Early> early_;  // for communicators that do not exist here yet
 };
 

@@ -15,20 +15,20 @@ constexpr std::uint32_t kMagic = 0x6b6e696c;  // "link"
 constexpr std::uint32_t kRailsMax = 16;
 
 struct Packed {
+  std::uint64_t communicator;  // first: by it a job knows whom the connection is for
   std::uint32_t magic;
   Rank from;
   Rank to;
   std::uint32_t rail;
   std::uint32_t rails;
   std::uint32_t reserved;
-  std::uint64_t communicator;
 };
 static_assert(sizeof(Packed) == 32);
 
 }  // namespace
 
 std::vector<std::byte> LinkHello::pack() const {
-  const Packed packed{kMagic, from, to, rail, rails, 0, communicator};
+  const Packed packed{communicator, kMagic, from, to, rail, rails, 0};
   std::vector<std::byte> bytes(sizeof(packed));
   std::memcpy(bytes.data(), &packed, sizeof(packed));
   return bytes;

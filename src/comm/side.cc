@@ -56,7 +56,10 @@ Side::Side(Membership membership, const CommunicatorOptions& options, const Make
       own_(std::move(membership.own)),
       blank_(transport::BlockShape{.members = size()}.bytes() / sizeof(std::uint64_t) + transport::kLine),
       is_one_process_(std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer.is_same_process; })),
-      polls_(machine_.ranks <= machine_.cores ? kPolls : kPollsInCrowd),
+      polls_(std::count_if(peers_.begin(), peers_.end(), [](const auto& peer) { return !peer.is_remote; }) <=
+                     machine_.cores
+                 ? kPolls
+                 : kPollsInCrowd),
       recorder_(watch::Recorder::create({.rank = rank_, .peers = peers_, .store = options_.store})) {
   std::vector<Block> blocks;
   std::vector<Rank> all;
@@ -133,6 +136,8 @@ DecisionContext Side::context(std::span<const Rank> ranks, Rank self, std::size_
   for (const Rank rank : ranks) {
     if (!hosts_.empty()) context.hosts.push_back(hosts_[static_cast<std::size_t>(rank)]);
   }
+  const auto& hosts = context.hosts;
+  if (std::equal(hosts.begin() + (hosts.empty() ? 0 : 1), hosts.end(), hosts.begin())) context.hosts.clear();
   return context;
 }
 

@@ -81,6 +81,7 @@ class Side {
   bool end_here(Code code, std::string_view why) noexcept;
   // Beyond this host; nullptr: all ranks are here.
   Outside* outside() const { return outside_.get(); }
+  bool is_on_several_hosts() const { return !hosts_.empty(); }
   // The flight recorder learns why, once.
   void record_end() const noexcept;
   bool has_ended() const { return own_bell().ended.load(std::memory_order_acquire) == kEnded; }
@@ -89,6 +90,8 @@ class Side {
   int polls() const { return polls_; }
   // Whether a rank has destroyed its side.
   bool has_left(Rank rank) const { return collective_->channel.mine().left(rank).load(std::memory_order_acquire) != 0; }
+  void note_left(Rank rank) const { collective_->channel.mine().left(rank).store(1, std::memory_order_release); }
+  const transport::Block& own_block() const { return collective_->channel.mine(); }
   transport::Bell& own_bell() const { return collective_->channel.mine().bell(); }
 
   MemoryUse memory() const;

@@ -134,9 +134,10 @@ class Wait {
         return Status(Code::peer_lost, waiting_text(operation, member, how, waited()));
       };
       if (peer.is_remote) {
+        // News of its end may overtake what it sent before.
         const Standing standing = side.outside()->look_at(peer.rank, channel.call());
-        if (standing.is_gone) return lost(standing.text);
-        if (side.has_left(peer.rank)) return lost("has left the communicator");
+        if (standing.is_gone && channel.is_cut_off(member)) return lost(standing.text);
+        if (side.has_left(peer.rank) && channel.is_cut_off(member)) return lost("has left the communicator");
         TUTTI_TRY(broken_link(operation, member));
         continue;
       }
@@ -203,7 +204,7 @@ class Wait {
     const std::uint32_t rings = bell.rings.load(std::memory_order_acquire);
     bool is_over = false;
     for (int i = 0; i < kLastLooks && !is_over; ++i) is_over = progress() || find_ended() != nullptr;
-    if (!is_over && side.outside() != nullptr) {
+    if (!is_over && side.is_on_several_hosts()) {
       sleep_on_links(side);
     } else if (!is_over) {
       const Deadline wake = Deadline::after(os::now(), is_alone ? kSleepFor : kSleepForMany);

@@ -60,6 +60,10 @@ class Channel {
   void progress_links();
   // Success while the wire to that member lasts. What had come before it broke is still there.
   Status link_failure(Rank member) const { return is_linked(member) ? links_[index(member)].failure : Status(); }
+  // Whether nothing more can come from that member over its wire.
+  bool is_cut_off(Rank member) const {
+    return !is_linked(member) || !link_failure(member) || !links_[index(member)].wire->is_connected();
+  }
   // Whether everything that this call sends has gone; whom it has not gone to.
   bool are_links_flushed() const { return find_unflushed() == kNoRank; }
   Rank find_unflushed() const;

@@ -46,6 +46,9 @@ class Wire {
   // Nothing is left that has to go before a call may end.
   virtual bool is_flushed() const = 0;
 
+  // Whether there was ever a connection.
+  virtual bool is_connected() const = 0;
+
   // Moves what can be moved, both ways; never blocks. A failure is for good.
   virtual Status progress() = 0;
   // What to wait for.

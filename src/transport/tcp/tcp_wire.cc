@@ -52,6 +52,7 @@ void TcpWire::add(rpc::Conduit conduit, std::size_t rail, std::string name) {
   made->incoming = std::make_unique<Incoming>(
       ports_, [made](std::span<const iovec> pieces) { return made->conduit.read(pieces); },
       [this](const FrameHeader& header) { requests_.push_back(header); });
+  has_connected_ = true;
   if (rails_.empty()) made->outgoing = std::move(before_);
   rails_.push_back(std::move(added));
   // The fastest first, as both sides number them.
@@ -60,7 +61,7 @@ void TcpWire::add(rpc::Conduit conduit, std::size_t rail, std::string name) {
 
 bool TcpWire::is_connected() const {
   const std::lock_guard lock(mutex_);
-  return !rails_.empty();
+  return has_connected_;
 }
 
 std::vector<std::string> TcpWire::rails() const {

@@ -26,7 +26,6 @@ class TcpWire final : public Wire {
   TcpWire(const std::array<Remote*, kPorts>& ports, std::size_t rails, Warn warn);
 
   void add(rpc::Conduit conduit, std::size_t rail, std::string name);
-  bool is_connected() const;
   // Connections that carry data now, by name.
   std::vector<std::string> rails() const;
 
@@ -34,6 +33,7 @@ class TcpWire final : public Wire {
   void send_token(Port port, std::uint32_t lane, std::uint32_t number) override;
   void send_value(const Parcel& parcel) override;
   void send_taken(Port port, std::uint32_t lane, std::uint32_t count, bool is_urgent) override;
+  bool is_connected() const override;
   bool keeps_values() const override { return has_spare(); }
   std::uint32_t values_gone(Port port, std::uint32_t lane) const override;
   bool is_flushed() const override;
@@ -99,6 +99,7 @@ class TcpWire final : public Wire {
   std::vector<FrameHeader> requests_;  // of the other side, to be sent again what was lost
   bool is_urgent_ = false;             // something is queued that must go before a call ends
   bool is_closed_ = false;
+  bool has_connected_ = false;
   Status failure_;
 };
 

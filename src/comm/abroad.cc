@@ -1,0 +1,159 @@
+#include "comm/abroad.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "comm/blame.h"
+#include "comm/description.h"
+
+namespace tutti::comm {
+
+namespace {
+
+enum class NoticeKind : std::uint8_t { ended = 1, left = 2 };
+
+// What a rank says when it is asked what it is doing.
+struct Activity {
+  std::uint32_t entered = 0;  // the last call
+  std::uint32_t done = 0;
+  CallKey last;
+};
+
+Bytes pack(const Activity& activity) {
+  Bytes bytes;
+  append_number(bytes, activity.entered);
+  append_number(bytes, activity.done);
+  append_number(bytes, activity.last.count);
+  append_number(bytes, activity.last.what);
+  append_number(bytes, activity.last.detail);
+  return bytes;
+}
+
+std::optional<Activity> parse_activity(const Bytes& bytes) {
+  ByteReader reader(bytes);
+  const auto entered = reader.number<std::uint32_t>();
+  const auto done = reader.number<std::uint32_t>();
+  const auto count = reader.number<std::uint64_t>();
+  const auto what = reader.number<std::uint64_t>();
+  const auto detail = reader.number<std::uint64_t>();
+  if (!detail) return std::nullopt;
+  return Activity{*entered, *done, {.count = *count, .what = *what, .detail = *detail}};
+}
+
+std::string activity_text(std::uint32_t call, const Bytes& answer) {
+  const auto activity = parse_activity(answer);
+  if (!activity) return "lives, and has left the communicator or not made it yet";
+  if (transport::has_reached(activity->entered, call)) return "is in this call too and has not gone on";
+  if (activity->entered == 0) return "has made no call yet";
+  const std::string last = describe(activity->last);
+  if (activity->entered == activity->done) {
+    return fmt::format("has not made this call; its last was call {}, {}", activity->entered, last);
+  }
+  return fmt::format("is still in call {}, {}", activity->entered, last);
+}
+
+}  // namespace
+
+Abroad::Abroad(std::shared_ptr<Job> job, std::vector<Rank> job_ranks, Side& side, Links::Shape shape)
+    : job_(std::move(job)), job_ranks_(std::move(job_ranks)), side_(side), shape_(shape), links_(shape_, dialer()) {
+  job_->enrol(shape_.communicator, *this);
+}
+
+Abroad::~Abroad() {
+  job_->resign(shape_.communicator);
+  links_.close();
+}
+
+Links::Dialer Abroad::dialer() {
+  return {.rails =
+              [this](Rank rank) {
+                const auto rails = job_->rails_to(job_rank(rank));
+                return rails ? static_cast<std::uint32_t>(rails->rails.size()) : 1;
+              },
+          .dial = [this](Rank rank, std::uint32_t rail, std::span<const std::byte> hello,
+                         Deadline deadline) { return job_->dial(job_rank(rank), rail, hello, deadline); },
+          .name =
+              [this](Rank rank, std::uint32_t rail) {
+                const auto rails = job_->rails_to(job_rank(rank));
+                if (!rails || rail >= rails->rails.size()) return fmt::format("connection {} to rank {}", rail, rank);
+                const bootstrap::Rail& used = rails->rails[rail];
+                return fmt::format("{} to rank {} ({} to {})", used.local_interface, rank, os::text_of(used.local),
+                                   os::text_of(used.remote));
+              },
+          .warn = [rank = shape_.rank](const std::string& text) { log::write(LogLevel::warning, rank, text); }};
+}
+
+Rank Abroad::rank_of(Rank job_rank) const {
+  const auto found = std::find(job_ranks_.begin(), job_ranks_.end(), job_rank);
+  return found == job_ranks_.end() ? kNoRank : static_cast<Rank>(found - job_ranks_.begin());
+}
+
+void Abroad::spread_end(Code code, std::string_view why) noexcept {
+  Bytes notice;
+  append_number(notice, static_cast<std::uint8_t>(NoticeKind::ended));
+  append_number(notice, static_cast<std::uint8_t>(code));
+  append(notice, bytes_of(why.substr(0, transport::kReasonBytes)));
+  job_->spread(shape_.communicator, std::move(notice));
+}
+
+void Abroad::spread_leaving() noexcept {
+  Bytes notice;
+  append_number(notice, static_cast<std::uint8_t>(NoticeKind::left));
+  job_->spread(shape_.communicator, std::move(notice));
+}
+
+void Abroad::hear(Rank from, std::span<const std::byte> notice) {
+  ByteReader reader(notice);
+  const auto kind = reader.number<std::uint8_t>();
+  const Rank rank = rank_of(from);
+  if (!kind || rank == kNoRank) return;
+  if (static_cast<NoticeKind>(*kind) == NoticeKind::left) {
+    side_.note_left(rank);
+    return;
+  }
+  const auto code = reader.number<std::uint8_t>();
+  if (static_cast<NoticeKind>(*kind) != NoticeKind::ended || !code) return;
+  side_.end_here(static_cast<Code>(*code), text_of(reader.rest()));
+}
+
+Bytes Abroad::answer(Rank, std::span<const std::byte>) {
+  const transport::Block& block = side_.own_block();
+  Activity activity{.entered = transport::Tag{block.head().tag.load(std::memory_order_acquire)}.call(),
+                    .done = block.progress().calls_done.load(std::memory_order_acquire),
+                    .last = {}};
+  if (activity.entered > 0) activity.last = key_of(block.record(activity.entered));
+  return pack(activity);
+}
+
+void Abroad::accept(std::span<const std::byte> hello, rpc::Conduit conduit) {
+  const auto parsed = LinkHello::parse(hello);
+  if (!parsed) {
+    log::write(LogLevel::warning, shape_.rank, parsed.status().text());
+    return;
+  }
+  links_.accept(*parsed, std::move(conduit));
+}
+
+// Whoever waits for that rank finds out when it looks; nobody else need care.
+void Abroad::lose(Rank) {}
+
+bool Abroad::is_gone(Rank rank) const { return !job_->why_gone(job_rank(rank)).empty(); }
+
+Standing Abroad::look_at(Rank rank, std::uint32_t call) {
+  if (const std::string why = job_->why_gone(job_rank(rank)); !why.empty()) return {.is_gone = true, .text = why};
+  const std::lock_guard lock(inquiries_->mutex);
+  auto& inquiry = inquiries_->by_rank[rank];
+  if (!std::exchange(inquiry.is_under_way, true)) {
+    job_->ask(job_rank(rank), shape_.communicator, {}, [inquiries = inquiries_, rank, call](Result<Bytes> answer) {
+      const std::lock_guard answer_lock(inquiries->mutex);
+      auto& asked = inquiries->by_rank[rank];
+      asked.is_under_way = false;
+      asked.text = answer ? activity_text(call, *answer) : std::string("does not answer");
+    });
+  }
+  return {.is_gone = false, .text = inquiry.text};
+}
+
+}  // namespace tutti::comm

@@ -1,0 +1,83 @@
+#include "comm/seating.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "comm/room.h"
+#include "device/host/heap.h"
+
+namespace tutti::comm {
+
+Result<Introduction> introduce(const CommunicatorOptions& options, Membership& membership) {
+  const std::size_t bytes = SideLayout(options.size).bytes();
+  TUTTI_ASSIGN(membership.own, make_shared_room(bytes));
+  Introduction introduction;
+  introduction.memory_at = *device::Heap::existing()->offset_of(membership.own.get(), bytes);
+  if (options.rank == 0) introduction.rates = measure_rates();
+  return introduction;
+}
+
+Bytes pack(const Introduction& introduction, std::span<const std::byte> card) {
+  Bytes bytes(sizeof(introduction));
+  std::memcpy(bytes.data(), &introduction, sizeof(introduction));
+  append(bytes, card);
+  return bytes;
+}
+
+Result<Introduced> parse_introduction(std::span<const std::byte> bytes, Rank rank) {
+  if (bytes.size() < sizeof(Introduction)) {
+    return Status(Code::invalid_usage,
+                  fmt::format("rank {} introduces itself in {} bytes; is it of another version?", rank, bytes.size()));
+  }
+  Introduced introduced;
+  std::memcpy(&introduced.introduction, bytes.data(), sizeof(Introduction));
+  introduced.card.assign(bytes.begin() + sizeof(Introduction), bytes.end());
+  return introduced;
+}
+
+namespace {
+
+// Nobody's word is enough to write outside its heap.
+Status validate(const Introduction& introduction, const transport::Process& process, std::size_t bytes, Rank rank) {
+  if (introduction.memory_at % transport::kLine == 0 && bytes <= process.heap_bytes() &&
+      introduction.memory_at <= process.heap_bytes() - bytes) {
+    return {};
+  }
+  return Status(
+      Code::invalid_usage,
+      fmt::format("rank {} (pid {}) names memory outside its heap; is it of another version?", rank, process.pid()));
+}
+
+}  // namespace
+
+Status seat(Membership& membership, Rank rank, const std::shared_ptr<const transport::Process>& process,
+            const Introduction& introduction, std::size_t bytes) {
+  TUTTI_TRY(validate(introduction, *process, bytes, rank));
+  membership.memories.push_back(process->heap() + introduction.memory_at);
+  membership.peers.push_back({.rank = rank,
+                              .pid = process->pid(),
+                              .host = process->host(),
+                              .is_same_process = process->is_self(),
+                              .can_pull = process->can_pull(),
+                              .heap = process->heap(),
+                              .heap_bytes = process->heap_bytes(),
+                              .is_alive = [process] { return process->is_alive(); }});
+  return {};
+}
+
+planner::LocalMachine machine_of(const LocalRates& rates, Rank ranks, bool can_pull) {
+  planner::LocalMachine machine = with_rates(rates);
+  machine.ranks = ranks;
+  machine.can_pull = can_pull;
+  if (ranks > 1) machine.flash_bytes = transport::kFlashBytesMax;
+  return machine;
+}
+
+bool can_all_pull(const std::vector<transport::Member>& members) {
+  return std::all_of(members.begin(), members.end(),
+                     [](const auto& member) { return member.is_remote || member.is_same_process || member.can_pull; });
+}
+
+}  // namespace tutti::comm

@@ -1,0 +1,39 @@
+// What ranks tell each other of their memory when they meet, and how each finds that of the others of its host.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/bytes.h"
+#include "comm/measure.h"
+#include "comm/side.h"
+#include "transport/shm/process.h"
+
+namespace tutti::comm {
+
+// What a rank tells the others beside how to find its process.
+struct Introduction {
+  std::uint64_t memory_at = 0;  // in its heap
+  LocalRates rates;             // rank 0's count
+};
+static_assert(std::is_trivially_copyable_v<Introduction>);
+
+struct Introduced {
+  Introduction introduction;
+  Bytes card;  // of its process, for transport::Mesh
+};
+
+// Takes memory from the heap for this rank. Rank 0 measures what the machine can do.
+Result<Introduction> introduce(const CommunicatorOptions& options, Membership& membership);
+
+Bytes pack(const Introduction& introduction, std::span<const std::byte> card);
+Result<Introduced> parse_introduction(std::span<const std::byte> bytes, Rank rank);
+
+// The next rank of the membership is one of this host.
+Status seat(Membership& membership, Rank rank, const std::shared_ptr<const transport::Process>& process,
+            const Introduction& introduction, std::size_t bytes);
+
+planner::LocalMachine machine_of(const LocalRates& rates, Rank ranks, bool can_pull);
+bool can_all_pull(const std::vector<transport::Member>& members);  // of this host
+
+}  // namespace tutti::comm

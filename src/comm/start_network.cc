@@ -1,0 +1,128 @@
+#include "comm/start_network.h"
+
+#include <fmt/format.h>
+
+#include "base/knobs.h"
+#include "base/log.h"
+#include "comm/abroad.h"
+#include "comm/seating.h"
+#include "os/clock.h"
+#include "os/environment.h"
+#include "transport/shm/mesh.h"
+
+namespace tutti::comm {
+
+namespace {
+
+// A rank's card: what its host offers, then its introduction.
+struct Arrival {
+  bootstrap::Offer offer;
+  Introduced introduced;
+};
+
+Bytes pack_card(const bootstrap::Offer& offer, const Introduction& introduction, std::span<const std::byte> card) {
+  Bytes bytes;
+  append_counted(bytes, bootstrap::encode(offer));
+  append(bytes, pack(introduction, card));
+  return bytes;
+}
+
+Result<Arrival> parse_card(std::span<const std::byte> bytes, Rank rank) {
+  ByteReader reader(bytes);
+  const auto encoded = reader.counted(bootstrap::kOfferBytesMax);
+  if (!encoded) {
+    return Status(Code::invalid_usage,
+                  fmt::format("the card of rank {} makes no sense; is it of another version?", rank));
+  }
+  Arrival arrival;
+  TUTTI_ASSIGN(arrival.offer, bootstrap::decode_offer(*encoded));
+  TUTTI_ASSIGN(arrival.introduced, parse_introduction(reader.rest(), rank));
+  return arrival;
+}
+
+// Hosts in the order of their first ranks.
+std::vector<Rank> hosts_of(const std::vector<bootstrap::Offer>& offers) {
+  std::vector<Rank> hosts;
+  std::vector<std::size_t> firsts;
+  for (std::size_t rank = 0; rank < offers.size(); ++rank) {
+    std::size_t host = 0;
+    while (host < firsts.size() && !bootstrap::is_same_place(offers[firsts[host]], offers[rank]) &&
+           firsts[host] != rank) {
+      ++host;
+    }
+    if (host == firsts.size()) firsts.push_back(rank);
+    hosts.push_back(static_cast<Rank>(host));
+  }
+  return hosts;
+}
+
+transport::Member member_abroad(const std::shared_ptr<Job>& job, Rank rank) {
+  const bootstrap::Process& process = job->roster().ranks[static_cast<std::size_t>(rank)].process;
+  return {.rank = rank, .pid = process.pid, .host = process.host, .is_remote = true, .is_alive = [job, rank] {
+            return job->why_gone(rank).empty();
+          }};
+}
+
+Status seat_all(Membership& membership, const std::shared_ptr<Job>& job, const std::vector<Arrival>& arrivals,
+                Deadline deadline) {
+  TUTTI_ASSIGN(transport::Mesh* const mesh, transport::Mesh::of_process());
+  const Rank here = membership.hosts[static_cast<std::size_t>(membership.rank)];
+  std::vector<Bytes> cards;
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
+    if (membership.hosts[rank] == here) cards.push_back(arrivals[rank].introduced.card);
+  }
+  TUTTI_ASSIGN(const auto processes, mesh->connect(cards, deadline));
+  const std::size_t bytes = SideLayout(static_cast<Rank>(arrivals.size())).bytes();
+  auto process = processes.begin();
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
+    if (membership.hosts[rank] == here) {
+      TUTTI_TRY(seat(membership, static_cast<Rank>(rank), *process++, arrivals[rank].introduced.introduction, bytes));
+    } else {
+      membership.memories.push_back(nullptr);
+      membership.peers.push_back(member_abroad(job, static_cast<Rank>(rank)));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& options, const Identifier& identifier) {
+  TUTTI_ASSIGN(const Knobs knobs, Knobs::read(os::environment_variable));
+  TUTTI_ASSIGN(transport::Mesh* const mesh, transport::Mesh::of_process());
+  const Deadline deadline = Deadline::after(os::now(), options.start_timeout);
+  Membership membership{.rank = options.rank};
+  TUTTI_ASSIGN(const Introduction mine, introduce(options, membership));
+  TUTTI_ASSIGN(const auto job, Job::join({.identifier = identifier,
+                                          .rank = options.rank,
+                                          .size = options.size,
+                                          .deadline = deadline,
+                                          .knobs = knobs,
+                                          .card = [&](const bootstrap::Place& place) -> Result<Bytes> {
+                                            return pack_card(place.offer, mine, mesh->card());
+                                          }}));
+  std::vector<Arrival> arrivals;
+  std::vector<bootstrap::Offer> offers;
+  for (Rank rank = 0; rank < job->size(); ++rank) {
+    TUTTI_ASSIGN(Arrival arrival, parse_card(job->roster().ranks[static_cast<std::size_t>(rank)].card, rank));
+    offers.push_back(arrival.offer);
+    arrivals.push_back(std::move(arrival));
+  }
+  membership.hosts = hosts_of(offers);
+  const bool is_one_host = membership.hosts.back() == 0 && membership.hosts == std::vector<Rank>(offers.size(), 0);
+  job->set_offers(std::move(offers));
+  TUTTI_TRY(seat_all(membership, job, arrivals, deadline));
+  // Whether ranks may pull is known on each host alone, and all have to plan alike.
+  const bool can_pull = is_one_host && can_all_pull(membership.peers);
+  membership.machine = machine_of(arrivals[0].introduced.introduction.rates, options.size, can_pull);
+  if (is_one_host) membership.hosts.clear();
+  std::vector<Rank> job_ranks;
+  for (Rank rank = 0; rank < job->size(); ++rank) job_ranks.push_back(rank);
+  const std::uint64_t id = job->roster().ranks[0].contact.id.value;
+  return std::make_unique<Side>(std::move(membership), options, [&](Side& side, Links::Shape shape) {
+    shape.communicator = id;
+    return std::make_unique<Abroad>(job, job_ranks, side, shape);
+  });
+}
+
+}  // namespace tutti::comm
