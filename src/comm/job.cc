@@ -24,18 +24,15 @@ namespace {
 constexpr std::size_t kEarlyMax = 4096;
 // What a process that is asked takes to answer, if it runs at all.
 constexpr std::chrono::nanoseconds kAnswerWithin = std::chrono::seconds(3);
-// A data connection over which nothing goes although something should.
-constexpr std::chrono::nanoseconds kSpareRailSilence = std::chrono::seconds(3);
-// How long the tree by which the roster goes to all is kept going.
-constexpr std::chrono::nanoseconds kJoinerGrace = std::chrono::seconds(1);
 
 rpc::CourierOptions courier_options(const bootstrap::MeetingAddress& meeting, const bootstrap::Place& place,
                                     const Knobs& knobs) {
   rpc::CourierOptions options{.secret = meeting.secret,
                               .encryption = meeting.is_encrypted ? rpc::Encryption::on : rpc::Encryption::off,
                               .listen = place.listen};
-  options.control.silence_max = knobs.silence();
-  options.data.silence_max = kSpareRailSilence;
+  const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(knobs.silence());
+  options.control.silence_max = silence;
+  options.data.silence_max = silence;
   options.data.congestion = std::string(knobs.congestion().value_or("cubic"));
   return options;
 }
@@ -76,13 +73,14 @@ Status Job::meet(const Settings& settings, const bootstrap::Place& place, Bytes 
       .progress = [](std::string_view text) { fmt::print(stderr, "tutti: {}\n", text); },
       .pace = {}};
   courier_->run([&] {
-    Switchboard& switchboard = switchboard_->actor();
-    const auto done = [&](Result<Joined> result) {
+    const auto done = [&, this](Result<Joined> result) {
       // The member listens before others may speak to it.
       if (result) {
         roster_ = result->roster;
         rank_ = result->rank;
-        auto member = std::make_unique<bootstrap::Member>(switchboard.world_of(Part::member), *this, roster_, rank_,
+        Switchboard& switchboard = switchboard_->actor();
+        bootstrap::MemberOwner& owner = *this;
+        auto member = std::make_unique<bootstrap::Member>(switchboard.world_of(Part::member), owner, roster_, rank_,
                                                           bootstrap::Member::Settings{.silence = knobs_.silence()});
         member_ = member.get();
         switchboard.set(Part::member, std::move(member));
@@ -91,6 +89,7 @@ Status Job::meet(const Settings& settings, const bootstrap::Place& place, Bytes 
       joined = std::move(result);
       has_joined.notify_one();
     };
+    Switchboard& switchboard = switchboard_->actor();
     switchboard.set(Part::joiner, std::make_unique<Joiner>(switchboard.world_of(Part::joiner), joiner, done));
   });
   std::unique_lock lock(mutex);

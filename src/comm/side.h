@@ -36,12 +36,12 @@ struct SideLayout {
 // What a rank knows of the others before it makes its side.
 struct Membership {
   Rank rank = 0;
-  std::vector<transport::Member> peers;  // by rank
-  std::vector<std::byte*> memories;      // of each, as mapped here; of those on other hosts nullptr
-  std::vector<Rank> hosts;               // of each rank the number of its host; empty: all are here
-  planner::LocalMachine machine;         // the same on every rank
-  std::shared_ptr<std::byte> own;        // keeps this rank's memory, which others read
-  NetworkRates network;                  // between hosts, the same on every rank
+  std::vector<transport::Member> peers = {};  // by rank
+  std::vector<std::byte*> memories = {};      // of each, as mapped here; of those on other hosts nullptr
+  std::vector<Rank> hosts = {};               // of each rank the number of its host; empty: all are here
+  planner::LocalMachine machine = {};         // the same on every rank
+  std::shared_ptr<std::byte> own = {};        // keeps this rank's memory, which others read
+  NetworkRates network = {};                  // between hosts, the same on every rank
 };
 
 // Made with the side, because it needs the bell of its rank.

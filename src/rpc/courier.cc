@@ -89,11 +89,20 @@ Status Courier::Core::open_door() {
     TUTTI_ASSIGN(auto listener, os::TcpListener::listen_on_all(0, options_.control));
     TUTTI_TRY(door_.open(std::move(listener)));
   }
+  // An address may have gone, or not be ready yet (IPv6 looks for duplicates first): the others do.
+  Status first;
+  bool has_any = false;
   for (const std::string& text : options_.listen) {
-    TUTTI_ASSIGN(const os::TcpAddress address, os::TcpAddress::parse(text));
-    TUTTI_ASSIGN(auto listener, os::TcpListener::listen(address, options_.control));
-    TUTTI_TRY(door_.open(std::move(listener)));
+    TUTTI_ASSIGN(const auto address, os::TcpAddress::parse(text));
+    auto listener = os::TcpListener::listen(address, options_.control);
+    if (!listener) {
+      if (first) first = listener.status();
+      continue;
+    }
+    TUTTI_TRY(door_.open(*std::move(listener)));
+    has_any = true;
   }
+  if (!has_any && !first) return first;
   for (const os::TcpAddress& address : door_.addresses()) addresses_.push_back(address.text());
   switchboard_.set_own_addresses(addresses_);
   return {};

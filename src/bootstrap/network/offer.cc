@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/assert.h"
-#include "bootstrap/store/bytes.h"
+#include "base/bytes.h"
 
 namespace tutti::bootstrap {
 

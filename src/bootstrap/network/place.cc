@@ -20,9 +20,15 @@ Result<Place> find_place(const Knobs& knobs) {
   Place place;
   place.offer = offer_of(selection, interfaces, wish, os::this_machine(), os::network_namespace_id());
   place.sentence = selection.sentence();
-  for (const os::NetworkInterface& chosen : selection.chosen) {
-    for (const os::InterfaceAddress& address : chosen.addresses) {
-      place.listen.push_back(endpoint_text(address.address, 0));
+  // Link-local addresses are for networks that have nothing else.
+  for (const bool is_link_local : {false, true}) {
+    if (!place.listen.empty()) break;
+    for (const os::NetworkInterface& chosen : selection.chosen) {
+      for (const os::InterfaceAddress& address : chosen.addresses) {
+        if (address.address.is_link_local() == is_link_local) {
+          place.listen.push_back(endpoint_text(address.address, 0));
+        }
+      }
     }
   }
   if (place.listen.empty()) {
