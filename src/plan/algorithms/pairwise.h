@@ -7,6 +7,7 @@ namespace tutti::plan::pairwise {
 
 void all_reduce(Lane& lane, const View& v);  // one block: everybody gets every input; one hop, for small data
 void all_to_all(Lane& lane, const View& v);
+void all_to_all_at_once(Lane& lane, const View& v);  // nobody waits for a round: one hop, and every link is busy
 void all_gather(Lane& lane, const View& v);
 void reduce_scatter(Lane& lane, const View& v);
 void gather(Lane& lane, const View& v);

@@ -138,6 +138,7 @@ constexpr std::string_view kHalving = "partners exchange halves at doubling dist
 constexpr std::string_view kTree = "two complementary binary trees; log n hops, tiles in a pipeline";
 constexpr std::string_view kBruck = "what a rank holds doubles each round; fewest hops";
 constexpr std::string_view kPairwise = "every two ranks exchange what they have for each other";
+constexpr std::string_view kBurst = "every rank sends all it has for others, then takes what they have; one hop";
 constexpr std::string_view kChain = "ranks in a row, tiles in a pipeline; best for large data";
 constexpr std::string_view kHierarchical = "inside hosts, across hosts by rail, inside hosts";
 constexpr std::string_view kLeaders = "one rank speaks for its host; few messages, for small data";
@@ -283,6 +284,8 @@ constexpr std::array kAlgorithms = {
               in_lanes<pull::all_to_all>, Reach::load, kOnlyReaches},
     Algorithm{"pairwise", C::all_to_all, kPairwise, kNeedsRing, is_small_group, block_per_rank,
               in_lanes<pairwise::all_to_all>},
+    Algorithm{"burst", C::all_to_all, kBurst, kNeedsRing, is_small_group, block_per_rank,
+              in_lanes<pairwise::all_to_all_at_once>},
     Algorithm{"bruck", C::all_to_all, kBruck, kNeedsBruck, is_bruck_all_to_all, block_per_rank,
               in_lanes<bruck::all_to_all>},
     Algorithm{"alone", C::all_to_all, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
