@@ -90,6 +90,7 @@ TEST(Planner, BoundsHoldForAlgorithmsThatReachLess) {
       candidate.shape.ranks = 8;
       candidate.shape.peer = 5;
       candidate.shape.reach = algorithm.reach;
+      if (!algorithm.fits(candidate.shape)) continue;  // it is for several hosts
       const auto bound = lower_bound(*model, candidate, request);
       ASSERT_TRUE(bound.is_ok()) << bound.status().text();
       EXPECT_LE(bound->seconds, simulated_s(topology, candidate, request) * 1.0001)
@@ -147,7 +148,9 @@ TEST(Planner, HonoursWhatMustNotRunInPlace) {
   request.collective = plan::Collective::all_to_all;
   request.elements = 1024;
   request.in_place = true;
-  EXPECT_EQ(choose(sample("laptop"), request)->best.algorithm->name, "pairwise");
+  const Candidate best = choose(sample("laptop"), request)->best;
+  EXPECT_TRUE(best.shape.in_place);
+  EXPECT_TRUE(best.algorithm->name == "burst" || best.algorithm->name == "pairwise") << best.algorithm->name;
 }
 
 TEST(Planner, RefusesARootThatIsNoRank) {

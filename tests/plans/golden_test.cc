@@ -63,6 +63,7 @@ const std::vector<Golden>& goldens() {
       {"bruck_all_gather_3", "bruck", C::all_gather, 3, 1, Reach::none, {}},
       {"bruck_all_to_all_4", "bruck", C::all_to_all, 4, 1, Reach::none, {}},
       {"pairwise_all_to_all_3", "pairwise", C::all_to_all, 3, 1, Reach::none, {}},
+      {"burst_all_to_all_3", "burst", C::all_to_all, 3, 1, Reach::none, {}},
       {"pairwise_reduce_scatter_3", "pairwise", C::reduce_scatter, 3, 1, Reach::none, {}},
       {"halving_reduce_scatter_3", "halving", C::reduce_scatter, 3, 1, Reach::none, {}},
       {"chain_broadcast_3", "chain", C::broadcast, 3, 1, Reach::none, {}},
