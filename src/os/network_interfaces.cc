@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -118,7 +119,8 @@ std::map<std::string, std::vector<InterfaceAddress>> addresses_by_name(const ifa
       addresses.push_back({*address, prefix_of(entry->ifa_netmask, address->family)});
   }
   for (auto& [name, addresses] : found) {
-    std::ranges::stable_partition(addresses, [](const auto& each) { return !each.address.is_link_local(); });
+    std::stable_partition(addresses.begin(), addresses.end(),
+                          [](const auto& each) { return !each.address.is_link_local(); });
   }
   return found;
 }
