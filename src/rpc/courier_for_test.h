@@ -2,6 +2,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sched.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -12,7 +14,9 @@
 #include <vector>
 
 #include "os/clock.h"
+#include "os/poll.h"
 #include "rpc/courier.h"
+#include "rpc/greeting.h"
 
 namespace tutti::rpc {
 
@@ -130,6 +134,26 @@ struct Station {
   std::unique_ptr<Courier> courier;
   std::unique_ptr<World> world;
 };
+
+// Brings a greeting to its end, blocking.
+inline Result<Greeted> greet(Result<Greeting> greeting) {
+  if (!greeting) return greeting.status();
+  while (true) {
+    TUTTI_ASSIGN(const bool is_done, greeting->advance());
+    if (is_done) return std::move(*greeting).take();
+    const short events = greeting->wants_write() ? POLLOUT : POLLIN;
+    if (!os::poll_until(greeting->fd(), events, soon())) return Status(Code::timed_out, "the greeting did not end");
+  }
+}
+
+inline os::TcpSocket connect_to(const Station& station) {
+  return *os::TcpSocket::connect(*os::TcpAddress::parse(station.courier->addresses().front()), {}, {}, soon());
+}
+
+inline void write_bytes(os::TcpSocket& socket, std::span<const std::byte> bytes) {
+  const iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  EXPECT_TRUE(socket.try_write({&part, 1}));
+}
 
 // Looks again until it is true; what is waited for is outside of this process's sight.
 template <class Condition>

@@ -45,6 +45,7 @@ class FrameReader {
   // Takes from the front of `bytes` up to the end of the next frame. nullopt: all were taken and more have to come.
   // After a failure nothing can be read any more.
   Result<std::optional<Frame>> take(std::span<const std::byte>& bytes);
+  std::size_t held_bytes() const { return header_.capacity() + (frame_ ? frame_->body.capacity() : 0); }
 
  private:
   Bytes header_;

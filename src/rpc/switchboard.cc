@@ -225,7 +225,7 @@ void Switchboard::say_goodbye(Peer& peer) {
 void Switchboard::end_link(Link& link, const Status& why) {
   Peer& peer = *find_peer(link.peer());
   const ActorId id = peer.id;
-  const bool is_loss = !link.has_heard_farewell();
+  const bool is_loss = !link.is_finishing();  // one of the two has said farewell, and all has been read since
   if (peer.sending == &link) peer.sending = nullptr;
   const auto place = std::ranges::find(peer.links, &link, &std::unique_ptr<Link>::get);
   bury(std::move(*place));
