@@ -4,12 +4,31 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 
 namespace tutti::comm::watch {
 
 namespace {
+
+// The call of a reason as mismatch_text() in blame.cc writes it; 0: it is another reason.
+std::uint32_t mismatched_call(std::string_view reason) {
+  const auto words = text::words(reason);
+  const bool is_mismatch = words.size() > 2 && words[0] == "call" && reason.find("is not the same") != reason.npos;
+  return is_mismatch ? text::integer_of<std::uint32_t>(words[1]).value_or(0) : 0;
+}
+
+// Those that are named as in "rank 3 (pid 4711 on node7)", ascending.
+std::vector<Rank> ranks_in(std::string_view reason) {
+  const auto words = text::words(reason);
+  std::set<Rank> ranks;
+  for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+    if (words[i] != "rank" || words[i + 2] != "(pid") continue;
+    if (const auto rank = text::integer_of<Rank>(words[i + 1])) ranks.insert(*rank);
+  }
+  return {ranks.begin(), ranks.end()};
+}
 
 // A call that has been waiting for this long, on its own rank's clock, is worth a look. Recordings of ranks that run
 // are taken one after the other, and in less time than this a rank may have gone on.
@@ -53,7 +72,7 @@ class Diagnosis {
   }
 
   std::vector<Finding> findings() {
-    if (find_mismatch() || find_mismatched_message()) return std::move(findings_);
+    if (find_mismatch() || find_mismatched_message() || find_told_mismatch()) return std::move(findings_);
     find_dead();
     find_behind();
     if (findings_.empty()) find_stuck_messages();
@@ -145,17 +164,16 @@ class Diagnosis {
       const auto [witness, call] = find_waiting_for(rank);
       const Recording* accuser = find_accuser(rank);
       if (witness == nullptr && accuser == nullptr) continue;
-      const Recording& who = accuser != nullptr ? *accuser : *witness;
       const bool is_known_dead = accuser != nullptr && accuser->ended == Code::peer_lost;
-      std::string text = fmt::format("{} {}", who.name_of_rank(rank),
+      std::string text = fmt::format("{} {}", (accuser != nullptr ? accuser : witness)->name_of_rank(rank),
                                      is_known_dead ? "has died" : "left no recording: it has died or is out of reach");
-      if (witness != nullptr) {
+      if (accuser != nullptr) {
+        text += fmt::format("; {} says: {}", name_of_rank(accuser->rank), accuser->reason);
+      } else {
         text +=
-            fmt::format("; {} waited for it in call {}, {}", name_of_rank(witness->rank), call->number, call->text());
+            fmt::format("; {} waits for it in call {}, {}", name_of_rank(witness->rank), call->number, call->text());
       }
-      if (accuser != nullptr) text += fmt::format("; {} says: {}", name_of_rank(accuser->rank), accuser->reason);
-      add(is_known_dead || witness != nullptr ? Trouble::died : Trouble::ended, {rank},
-          call != nullptr ? call->number : 0, text);
+      add(Trouble::died, {rank}, call != nullptr ? call->number : 0, text);
     }
   }
 
@@ -244,6 +262,17 @@ class Diagnosis {
                     has_culprit ? fmt::format(": {} is in it and waits for nobody, so look what it does",
                                               name_of_rank(busy.front()))
                                 : std::string(" although all ranks that were seen are in it")));
+  }
+
+  // A rank that made another call may have gone on and left in peace, so that only the reason of the others knows.
+  bool find_told_mismatch() {
+    for (const Recording& recording : job_.recordings) {
+      const std::uint32_t call = recording.ended ? mismatched_call(recording.reason) : 0;
+      if (call == 0) continue;
+      add(Trouble::mismatch, ranks_in(recording.reason), call, recording.reason);
+      return true;
+    }
+    return false;
   }
 
   // Nothing else explains it, and it has ended.

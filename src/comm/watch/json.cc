@@ -78,13 +78,25 @@ Json tree_of(const Recording& recording) {
   for (const RecordedMember& member : recording.members) {
     json["members"].push_back({{"pid", member.pid}, {"host", member.host}});
   }
-  json["calls"] = Json::array();
-  for (const RecordedCall& call : recording.calls) json["calls"].push_back(json_of(call));
   return json;
 }
 
-// Text from /proc may be in any encoding; what is not UTF-8 becomes a question mark.
-std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+// Text from /proc may be in any encoding: what is not UTF-8 is replaced.
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// A line for each field and for each call, so that people and line-wise tools can read it too.
+std::string text_of(const Recording& recording) {
+  const Json tree = tree_of(recording);
+  std::string text = "{";
+  for (const auto& [name, value] : tree.items()) {
+    text += fmt::format("\n \"{}\": {},", name, line_of(value));
+  }
+  text += "\n \"calls\": [";
+  for (const RecordedCall& call : recording.calls) {
+    text += fmt::format("{}\n  {}", &call == recording.calls.data() ? "" : ",", line_of(json_of(call)));
+  }
+  return text + "]\n}";
+}
 
 // Takes fields out of an object; the first that is missing or of another kind is remembered.
 class Fields {
@@ -217,12 +229,14 @@ Result<Recording> parse_tree(const Json& json) {
 
 }  // namespace
 
-std::string json_of(const Recording& recording) { return dump(tree_of(recording)); }
+std::string json_of(const Recording& recording) { return text_of(recording) + "\n"; }
 
 std::string json_of(std::span<const Recording> recordings) {
-  Json all = Json::array();
-  for (const Recording& recording : recordings) all.push_back(tree_of(recording));
-  return dump(all);
+  std::string text = "[";
+  for (const Recording& recording : recordings) {
+    text += fmt::format("{}\n{}", &recording == recordings.data() ? "" : ",", text_of(recording));
+  }
+  return text + "]\n";
 }
 
 Result<std::vector<Recording>> parse_recordings(std::string_view json) {
@@ -259,7 +273,7 @@ std::string json_of(std::span<const Job> jobs, std::span<const Finding> findings
     each["text"] = finding.text;
     json["findings"].push_back(std::move(each));
   }
-  return dump(json);
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace tutti::comm::watch
