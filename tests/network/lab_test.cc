@@ -204,14 +204,24 @@ std::set<std::string> interfaces() {
   return names;
 }
 
+// Neither a child of ours nor in a group of ours.
+void start_daemon(const Lab& lab) {
+  const auto shell = lab.start(1, {.words = {"sh", "-c", "setsid sh -c 'echo here; exec sleep 600' & wait"}});
+  ASSERT_TRUE(shell) << shell.status().text();
+  const Deadline deadline = Deadline::after(os::now(), kLimit);
+  while (shell->output() != "here\n") {
+    ASSERT_FALSE(deadline.has_passed(os::now())) << shell->output();
+    ::usleep(1000);
+  }
+}
+
 TEST_F(LabTest, NothingIsLeftOfALab) {
   const std::set<std::string> before = interfaces();
   std::vector<pid_t> pids;
   {
     const Lab lab = create();
     EXPECT_EQ(interfaces(), before) << "everything happens elsewhere";
-    // A daemon: neither a child of ours nor in a group of ours.
-    EXPECT_EQ(run(lab, 1, {"sh", "-c", "setsid sleep 600 > /dev/null 2>&1 &"}), "");
+    start_daemon(lab);
     pids = lab.processes();
     EXPECT_EQ(pids.size(), 1u);
     for (const int host : {0, 1}) pids.push_back(lab.keeper(host));
