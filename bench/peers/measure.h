@@ -57,6 +57,11 @@ struct Request {
   std::string store = {};          // where ranks meet that no launcher connects
   std::string buffers = "malloc";  // or "allocated"
   std::string algorithm = {};      // of those that offer a choice
+  std::string waiting = {};        // of Gloo: nothing, "sync" or "busy"
+  std::string address = "127.0.0.1";
+  // Files for those that meet across hosts: rank 0 of Tutti writes how to find it to the first, the others read it.
+  std::string identifier_out = {};
+  std::string identifier_in = {};
 };
 Result<Request> request_of(int argument_count, const char* const* arguments);
 
