@@ -100,8 +100,11 @@ std::vector<Contender> contenders_across_hosts() {
   std::vector<Contender> contenders;
   add_open_mpi(contenders);
   contenders.push_back({.name = "mpich", .library = "mpich"});
-  contenders.push_back(
-      {.name = "mpich-m-cubic", .library = "mpich", .environment = keep_memory(), .congestion_control = "cubic"});
+  contenders.push_back({.name = "mpich-m-cubic",
+                        .library = "mpich",
+                        .environment = keep_memory(),
+                        .ranks = {2},
+                        .congestion_control = "cubic"});
   contenders.push_back(gloo("gloo-ring", {"algorithm=ring"}, ""));
   contenders.push_back(gloo("gloo-hd-cubic", {"algorithm=halving_doubling"}, "cubic"));
   contenders.back().is_for_all_reduce = true;

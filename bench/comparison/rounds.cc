@@ -50,6 +50,7 @@ void note_version(const Contender& contender, std::string_view output, Facts& fa
 
 // The last line that the programs wrote to stderr: the rest is decoration of launchers.
 std::string reason_of(const Outcome& outcome, double limit_s) {
+  if (outcome.is_late && outcome.is_complete) return "gave its results, but did not end";
   if (outcome.is_late) return fmt::format("stopped after {:.0f} s; see --limit", limit_s);
   std::string reason = fmt::format("exit code {}", outcome.exit_code);
   const std::string_view errors = text::trim(outcome.errors);

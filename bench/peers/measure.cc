@@ -223,6 +223,8 @@ void fill_pattern(std::span<float> elements, Rank rank) {
 
 Status measure(const Request& request, Driver& driver) {
   for (const std::uint64_t bytes : request.sizes) TUTTI_TRY(measure_size(request, bytes, driver));
+  if (driver.rank() == 0) fmt::print("{}", kEndLine);
+  std::fflush(stdout);
   return {};
 }
 

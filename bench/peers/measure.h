@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tutti/plan.h"
@@ -71,7 +72,8 @@ double now_s();
 void fill_pattern(std::span<float> elements, Rank rank);
 
 // Measures every size and prints a line for each from rank 0: collective, bytes, ranks, seconds a call, wrong elements
-// (of the rank that has most), separated by tabs.
+// (of the rank that has most), separated by tabs; then kEndLine.
+inline constexpr std::string_view kEndLine = "# end\n";
 Status measure(const Request& request, Driver& driver);
 
 // The end of every main(): the status as an exit code, its text on stderr.
