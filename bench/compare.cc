@@ -2,8 +2,6 @@
 // builds it first; `bench/compare --help` says what can be chosen.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -13,8 +11,11 @@
 
 #include "base/text.h"
 #include "bench/comparison/contenders.h"
+#include "bench/comparison/hosts.h"
 #include "bench/comparison/processes.h"
 #include "bench/comparison/report.h"
+#include "bench/comparison/rounds.h"
+#include "tests/network/lab/lab.h"
 
 namespace {
 
@@ -22,11 +23,14 @@ using namespace tutti;
 using namespace tutti::bench;
 using plan::Collective;
 
-constexpr std::uint64_t kBoundBytesMin = 1 << 20;  // below, a call is mostly waiting
-constexpr std::uint64_t kBytesMax = 1 << 30;       // MPI counts elements with an int
+constexpr std::uint64_t kBytesMax = 1 << 30;  // MPI counts elements with an int
 
 struct Options {
   std::vector<Rank> ranks = {2, 4, 8};
+  int hosts = 1;
+  std::vector<int> per_host = {1, 2};
+  int rails = 1;
+  std::string rate = "none";
   std::vector<std::string> collectives = {"all_reduce"};
   std::string sizes = "8,64,512,4K,32K,256K,1M,4M,16M,64M";
   int repeats = 5;
@@ -42,6 +46,18 @@ struct Options {
 
 void add_options(CLI::App& app, Options& options) {
   app.add_option("--np", options.ranks, "numbers of processes")->delimiter(',')->capture_default_str();
+  app.add_option("--hosts", options.hosts, "virtual hosts to run on, joined by TCP; 1: this machine")
+      ->check(CLI::Range(1, lab::kHostsMax))
+      ->capture_default_str();
+  app.add_option("--per-host", options.per_host, "numbers of processes on each host, instead of --np")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 32))
+      ->capture_default_str();
+  app.add_option("--rails", options.rails, "networks between the hosts")
+      ->check(CLI::Range(1, lab::kRailsMax))
+      ->capture_default_str();
+  app.add_option("--rate", options.rate, "of each rail and direction: none, 100mbit, 1gbit, 10gbit")
+      ->capture_default_str();
   app.add_option("--collectives", options.collectives, "such as all_reduce,broadcast, or all")
       ->delimiter(',')
       ->capture_default_str();
@@ -107,7 +123,7 @@ Result<std::vector<Contender>> contenders_of(const Options& options, const std::
   const auto is_listed = [](const std::vector<std::string>& list, const std::string& name) {
     return std::find(list.begin(), list.end(), name) != list.end();
   };
-  for (const Contender& contender : all_contenders()) {
+  for (const Contender& contender : options.hosts > 1 ? contenders_across_hosts() : all_contenders()) {
     known.insert({contender.name, contender.library});
     const bool is_named = is_listed(options.peers, contender.name);
     if (contender.is_thorough && !options.is_thorough && !is_named) continue;
@@ -132,80 +148,29 @@ Result<std::vector<Contender>> contenders_of(const Options& options, const std::
   return contenders;
 }
 
-struct Schedule {
-  std::vector<Rank> ranks;
-  std::vector<Collective> collectives;
-  std::vector<std::uint64_t> sizes;
-  std::vector<Contender> contenders;
-  int repeats;
-  double seconds;
-  double limit_s;
-  std::string folder;  // of the programs
-};
+// "100mbit", "1gbit" or "none".
+Result<std::uint64_t> bits_of(const std::string& rate) {
+  if (rate == "none") return std::uint64_t{0};
+  const std::size_t unit = rate.find_first_not_of("0123456789");
+  const auto number = text::integer_of<std::uint64_t>(std::string_view(rate).substr(0, unit));
+  const std::string_view name = unit == std::string::npos ? "" : std::string_view(rate).substr(unit);
+  const std::uint64_t factor = name == "mbit" ? 1'000'000 : name == "gbit" ? 1'000'000'000 : 0;
+  if (number && *number >= 1 && *number <= 1000 && factor != 0) return *number * factor;
+  return invalid_argument(fmt::format("--rate {}: give none, or a rate such as 100mbit, 1gbit or 10gbit", rate));
+}
 
-// The sizes that a contender is measured at; none: it takes no part.
-std::vector<std::uint64_t> sizes_for(const Schedule& schedule, const Contender& contender, Collective collective) {
-  if (contender.name == kBound) {
-    std::vector<std::uint64_t> sizes;
-    if (collective != Collective::all_reduce) return sizes;
-    std::copy_if(schedule.sizes.begin(), schedule.sizes.end(), std::back_inserter(sizes),
-                 [](std::uint64_t bytes) { return bytes >= kBoundBytesMin; });
-    return sizes;
+// The numbers of ranks, and what lies between them.
+Status place_ranks(const Options& options, Schedule& schedule) {
+  schedule.ranks = options.ranks;
+  schedule.network = {.host_count = options.hosts, .rail_count = options.rails};
+  TUTTI_ASSIGN(schedule.network.bits_per_second, bits_of(options.rate));
+  if (options.hosts > 1) {
+    schedule.ranks.clear();
+    for (const int per_host : options.per_host) schedule.ranks.push_back(options.hosts * per_host);
+    if (!kTuttiCrossesHosts) fmt::print(stderr, "peers only: communicators do not reach across hosts yet\n");
   }
-  return collective == Collective::barrier ? std::vector<std::uint64_t>{0} : schedule.sizes;
-}
-
-void note_version(const Contender& contender, std::string_view output, Facts& facts) {
-  if (!output.starts_with("# ")) return;
-  facts.versions[contender.library] = output.substr(2, output.find('\n') - 2);
-}
-
-// The last line that the programs wrote to stderr: the rest is decoration of launchers.
-std::string reason_of(const Outcome& outcome, double limit_s) {
-  if (outcome.is_late) return fmt::format("stopped after {:.0f} s; see --limit", limit_s);
-  std::string reason = fmt::format("exit code {}", outcome.exit_code);
-  const std::string_view errors = text::trim(outcome.errors);
-  if (!errors.empty()) reason += fmt::format(": {}", errors.substr(0, errors.find('\n')));
-  return reason;
-}
-
-Status run_once(const Schedule& schedule, const Contender& contender, const Request& request, const std::string& store,
-                Report& report) {
-  std::string title = fmt::format("{}, {} ranks, {}", plan::name_of(request.collective), request.ranks, contender.name);
-  TUTTI_ASSIGN(const Outcome outcome,
-               run_together(commands_of(contender, request, schedule.folder, store), schedule.limit_s));
-  report.samples.add_output(outcome.output, contender.name);
-  note_version(contender, outcome.output, report.facts);
-  if (outcome.is_late || outcome.exit_code != 0) {
-    title += fmt::format(": {}", reason_of(outcome, schedule.limit_s));
-    report.failures.push_back(title);
-  }
-  report.foreign_cores.push_back(outcome.foreign_cores);
-  fmt::print(stderr, "{} ({:.1f} s)\n", title, outcome.wall_s);
-  return {};
-}
-
-// One repeat of everything; who comes first changes from repeat to repeat.
-Status run_round(const Schedule& schedule, int repeat, const std::string& scratch, Report& report) {
   for (const Rank ranks : schedule.ranks) {
-    for (const Collective collective : schedule.collectives) {
-      std::vector<Contender> contenders = contenders_for(schedule.contenders, ranks, collective);
-      if (contenders.empty()) continue;
-      std::rotate(contenders.begin(), contenders.begin() + repeat % static_cast<int>(contenders.size()),
-                  contenders.end());
-      for (const Contender& contender : contenders) {
-        Request request{.collective = collective, .sizes = sizes_for(schedule, contender, collective)};
-        if (request.sizes.empty()) continue;
-        request.seconds = schedule.seconds;
-        request.ranks = ranks;
-        const std::filesystem::path store = std::filesystem::path(scratch) / "store";
-        if (contender.library == "gloo") std::filesystem::create_directory(store);
-        fmt::print(stderr, "repeat {}/{}: ", repeat + 1, schedule.repeats);
-        TUTTI_TRY(run_once(schedule, contender, request, store.string(), report));
-        std::error_code ignored;  // Tutti's last rank has removed its own
-        std::filesystem::remove_all(store, ignored);
-      }
-    }
+    if (ranks < 2 || ranks > 64) return invalid_argument(fmt::format("{} processes; give 2 to 64", ranks));
   }
   return {};
 }
@@ -213,10 +178,7 @@ Status run_round(const Schedule& schedule, int repeat, const std::string& scratc
 Result<Schedule> schedule_of(const Options& options) {
   Schedule schedule;
   schedule.folder = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
-  schedule.ranks = options.ranks;
-  for (const Rank ranks : options.ranks) {
-    if (ranks < 2 || ranks > 64) return invalid_argument(fmt::format("--np {}: give 2 to 64 processes", ranks));
-  }
+  TUTTI_TRY(place_ranks(options, schedule));
   TUTTI_ASSIGN(schedule.collectives, collectives_of(options.collectives));
   TUTTI_ASSIGN(schedule.sizes, sizes_of(options.is_quick ? "8,4K,256K,1M,16M" : options.sizes));
   TUTTI_ASSIGN(schedule.contenders, contenders_of(options, schedule.folder));
@@ -228,16 +190,8 @@ Result<Schedule> schedule_of(const Options& options) {
 
 Status compare(const Options& options, Report& report) {
   TUTTI_ASSIGN(const Schedule schedule, schedule_of(options));
-  std::string scratch = (std::filesystem::temp_directory_path() / "tutti-compare-XXXXXX").string();
-  if (mkdtemp(scratch.data()) == nullptr)
-    return {Code::internal, fmt::format("no folder like {} can be made", scratch)};
-  Status status;
-  for (int repeat = 0; repeat < schedule.repeats && status; ++repeat) {
-    status = run_round(schedule, repeat, scratch, report);
-  }
-  std::error_code ignored;
-  std::filesystem::remove_all(scratch, ignored);
-  return status;
+  report.network = schedule.network;
+  return run_rounds(schedule, report);
 }
 
 void print(const Report& report, bool has_times) {
@@ -248,7 +202,7 @@ void print(const Report& report, bool has_times) {
 
 // Tutti's own failures and wrong results; those of peers are only told.
 bool has_tutti_failed(const Report& report) {
-  const auto is_ours = [](const std::string& failure) { return failure.find(", tutti") != std::string::npos; };
+  const auto is_ours = [](const Failure& failure) { return failure.contender.starts_with("tutti"); };
   return report.samples.wrong_count(kTuttiMalloc) + report.samples.wrong_count(kTuttiAllocated) > 0 ||
          std::any_of(report.failures.begin(), report.failures.end(), is_ours);
 }

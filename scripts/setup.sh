@@ -3,7 +3,7 @@
 # The caller has set -euo pipefail and stands in the root of the repository.
 
 readonly BASE_PACKAGES="g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev
-  libhwy-dev libhwloc-dev libssl-dev"
+  libhwy-dev libhwloc-dev libssl-dev iproute2"
 readonly PROGRESS_EVERY_S=5
 
 say() { printf '%s\n' "$*"; }
@@ -17,6 +17,7 @@ program_of() {
   case "$1" in
     g++ | cmake | pkg-config | clang | clang-format-14) printf '%s' "$1" ;;
     ninja-build) printf 'ninja' ;;
+    iproute2) printf 'tc' ;;
   esac
 }
 

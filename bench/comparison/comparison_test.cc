@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/comparison/contenders.h"
+#include "bench/comparison/hosts.h"
 #include "bench/comparison/processes.h"
 #include "bench/comparison/report.h"
 #include "bench/comparison/targets.h"
@@ -117,6 +118,64 @@ TEST(Contenders, WhoHasNoLauncherGetsAProcessForEachRank) {
   EXPECT_NE(std::find(words.begin(), words.end(), "rank=2"), words.end());
   EXPECT_NE(std::find(words.begin(), words.end(), "sizes=8,64"), words.end());
   EXPECT_EQ(commands_of(mpi, request, "/bin", "/store").size(), 1u);
+}
+
+bool has_word(const Command& command, const std::string& word) {
+  return std::find(command.words.begin(), command.words.end(), word) != command.words.end();
+}
+
+TEST(Hosts, RanksFillOneHostAfterTheOther) {
+  const Request request{.sizes = {8}, .ranks = 4};
+  const Network network{.host_count = 2, .rail_count = 2};
+  const auto commands = commands_across_hosts({.name = "gloo", .library = "gloo"}, request, network, "/bin", "/store");
+  ASSERT_EQ(commands.size(), 4u);
+  EXPECT_TRUE(has_word(commands[1], "host0") && has_word(commands[1], "address=10.77.0.1"));
+  EXPECT_TRUE(has_word(commands[2], "host1") && has_word(commands[2], "address=10.77.0.2"));
+  const auto mpi = commands_across_hosts({.name = "mpi", .library = "openmpi"}, request, network, "/bin", "/store");
+  ASSERT_EQ(mpi.size(), 1u);
+  EXPECT_TRUE(has_word(mpi[0], "host0:2,host1:2"));
+  EXPECT_TRUE(has_word(mpi[0], "10.77.0.0/24,10.77.1.0/24")) << "both rails carry data";
+}
+
+TEST(Hosts, OnlyRankZeroOfTuttiWritesTheIdentifier) {
+  const auto commands = commands_across_hosts({.name = "tutti", .library = "tutti"}, {.sizes = {8}, .ranks = 2},
+                                              {.host_count = 2}, "/bin", "/id");
+  ASSERT_EQ(commands.size(), 2u);
+  EXPECT_TRUE(has_word(commands[0], "identifier_out=/id"));
+  EXPECT_TRUE(has_word(commands[1], "identifier_in=/id"));
+}
+
+TEST(Hosts, TargetsAskMoreOfSeveralRanksOnAHost) {
+  const Network network{.host_count = 2};
+  EXPECT_EQ(ratio_target({plan::Collective::all_reduce, 2, 8}, BufferKind::malloc, network), 1.2);
+  EXPECT_EQ(ratio_target({plan::Collective::broadcast, 4, 8}, BufferKind::malloc, network), 2.0);
+  EXPECT_EQ(bound_target({plan::Collective::all_reduce, 2, 4 << 20}, BufferKind::malloc, network), 0.95);
+}
+
+TEST(Hosts, TheLineCarriesTheVectorOnceEachWayBetweenTwoHosts) {
+  const Case what{plan::Collective::all_reduce, 2, 1'448'000};
+  Network network{.host_count = 2, .bits_per_second = 1'514'000 * 8};  // 1,000 full packets a second
+  EXPECT_NEAR(*line_s(what, network), 1.0, 1e-9);
+  network.rail_count = 2;
+  EXPECT_NEAR(*line_s(what, network), 0.5, 1e-9);
+  network.bits_per_second = 0;
+  EXPECT_FALSE(line_s(what, network));
+}
+
+TEST(Report, TimesOfThoseWhoFailedOrErredAreMarked) {
+  Report report = report_of_two_peers();
+  report.samples.add_wrong(kMebibyte, "mpich");
+  report.failures.push_back({"openmpi", "all_reduce, 2 ranks, openmpi: stopped after 60 s"});
+  const std::string text = time_tables(report);
+  EXPECT_NE(text.find("! openmpi"), std::string::npos) << text;
+  EXPECT_NE(text.find("300?"), std::string::npos) << text;
+}
+
+TEST(Processes, WhoHasMeasuredEverythingIsNotAwaitedForLong) {
+  const auto outcome = run_together({{{"sh", "-c", "echo '# end'; exec sleep 600"}, {}}}, 600);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->is_late && outcome->is_complete);
+  EXPECT_LT(outcome->wall_s, kLimitS);
 }
 
 TEST(Processes, OutputOfAllIsCollectedAndTheFirstFailureKept) {

@@ -1,31 +1,14 @@
 #include "bench/comparison/contenders.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+
+#include "bench/comparison/words.h"
 
 namespace tutti::bench {
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-Words joined(std::initializer_list<Words> lists) {
-  Words all;
-  for (const Words& list : lists) all.insert(all.end(), list.begin(), list.end());
-  return all;
-}
-
-Words parameter(const char* name, const char* value) { return {"--mca", name, value}; }
-
-// "m": the allocator keeps large temporaries. Otherwise a call of MPI maps, faults in and unmaps its scratch memory.
-const std::map<std::string, std::string>& keep_memory() {
-  static const std::map<std::string, std::string> kTunables = {
-      {"GLIBC_TUNABLES",
-       "glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=4294967296:glibc.malloc.hugetlb=1"}};
-  return kTunables;
-}
 
 // The settings are known to be the fastest of Open MPI somewhere on small machines. "nocma": staged through shared
 // memory instead of reading the other process; "yield": gives the core away while it waits; "ucx": messages by UCX;
@@ -34,14 +17,9 @@ void add_open_mpi(std::vector<Contender>& contenders) {
   const Words free = {"--bind-to", "none"};
   const Words yield = parameter("mpi_yield_when_idle", "1");
   const Words nocma = parameter("btl_vader_single_copy_mechanism", "none");
-  const Words ucx = joined({parameter("pml", "ucx"), parameter("osc", "ucx"), parameter("pml_ucx_tls", "any"),
-                            parameter("pml_ucx_devices", "any")});
-  const auto algorithm = [](const char* number) {
-    return joined(
-        {parameter("coll_tuned_use_dynamic_rules", "1"), parameter("coll_tuned_allreduce_algorithm", number)});
-  };
-  const Words linear = algorithm("1");
-  const Words raben = algorithm("6");
+  const Words ucx = ucx_words();
+  const Words linear = all_reduce_algorithm("1");
+  const Words raben = all_reduce_algorithm("6");
   enum class When { always, thorough };
   const auto add = [&](const char* name, std::initializer_list<Words> launcher, std::vector<Rank> ranks,
                        When when = When::always) {
@@ -80,12 +58,6 @@ bool takes_part(const Contender& contender, Rank ranks) {
 
 // The settings are written down for 2, 4 and 8 ranks; other counts use those of the nearest above, or the last.
 Rank listed_ranks(Rank ranks) { return ranks <= 2 ? 2 : ranks <= 4 ? 4 : 8; }
-
-Words words_of(const Request& request) {
-  Words words = {fmt::format("collective={}", plan::name_of(request.collective)),
-                 fmt::format("sizes={}", fmt::join(request.sizes, ",")), fmt::format("seconds={}", request.seconds)};
-  return words;
-}
 
 }  // namespace
 

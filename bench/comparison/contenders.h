@@ -1,6 +1,7 @@
 // Who takes part in bench/compare, in which settings, and how each is started.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ struct Contender {
   std::vector<Rank> ranks = {};             // where it takes part; empty: everywhere
   bool is_thorough = false;                 // only under --thorough
   bool is_for_all_reduce = false;           // elsewhere it is the same as another
+  std::string congestion_control = {};      // of TCP between hosts; empty: as the machine has it
+  std::uint64_t bytes_max = UINT64_MAX;     // larger calls are known to hang
 
   bool is_peer() const { return library != "tutti" && library != "bound"; }
 };

@@ -22,6 +22,7 @@ namespace tutti::bench {
 namespace {
 
 constexpr double kGraceS = 2;  // between asking a program to end and ending it; mpirun stops its ranks in it
+constexpr double kEndS = 5;    // between the last result and the end of the programs
 constexpr int kPollMs = 50;
 constexpr int kCannotStart = 127;
 
@@ -139,6 +140,10 @@ Result<Outcome> run_together(const std::vector<Command>& commands, double limit_
   bool is_asked_to_end = false;
   while (!running.is_empty()) {
     running.step(outcome);
+    if (!outcome.is_complete && outcome.output.ends_with(kEndLine)) {
+      outcome.is_complete = true;
+      end = std::min(end, now_s() + kEndS);
+    }
     if (outcome.exit_code != 0) end = std::min(end, now_s() + kGraceS);
     const bool is_over = now_s() > end || g_is_interrupted != 0;
     if (!is_over) continue;

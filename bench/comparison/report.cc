@@ -89,17 +89,26 @@ Cells score_cells(const std::optional<Score>& score, Tally& tally) {
   return cells;
 }
 
-std::string heading(const Case& first) {
-  return fmt::format("\n{}, {} ranks; times in us\n", plan::name_of(first.collective), first.ranks);
+std::string heading(const Case& first, const Network& network) {
+  std::string place;
+  if (network.host_count > 1) {
+    place = fmt::format(" on {} hosts ({} each), {} rail{}{}", network.host_count, first.ranks / network.host_count,
+                        network.rail_count, network.rail_count == 1 ? "" : "s",
+                        network.bits_per_second == 0 ? std::string(", not limited")
+                                                     : fmt::format(" of {} Mbit/s", network.bits_per_second / 1000000));
+  }
+  return fmt::format("\n{}, {} ranks{}; times in us\n", plan::name_of(first.collective), first.ranks, place);
 }
 
-std::string ratio_table(const Samples& samples, const std::vector<Case>& group, Tally& tally) {
-  std::vector<Cells> rows = {{"size", "best peer", "time", "tutti", "ratio", "target", "of bound", "allocated", "ratio",
-                              "target", "of bound", "spread"}};
+std::string ratio_table(const Report& report, const std::vector<Case>& group, Tally& tally) {
+  const Samples& samples = report.samples;
+  const std::string limit = report.network.host_count > 1 ? "of line" : "of bound";
+  std::vector<Cells> rows = {{"size", "best peer", "time", "tutti", "ratio", "target", limit, "allocated", "ratio",
+                              "target", limit, "spread"}};
   for (const Case& what : group) {
     const auto peer = samples.best_peer(what);
-    const auto plain = score_of(samples, what, BufferKind::malloc);
-    const auto allocated = score_of(samples, what, BufferKind::allocated);
+    const auto plain = score_of(samples, what, BufferKind::malloc, report.network);
+    const auto allocated = score_of(samples, what, BufferKind::allocated, report.network);
     if (!plain && !allocated) continue;
     Cells row = {size_text(what), peer ? peer->contender : "none", peer ? microseconds(peer->median_s) : ""};
     for (const auto& score : {plain, allocated}) {
@@ -110,30 +119,42 @@ std::string ratio_table(const Samples& samples, const std::vector<Case>& group, 
         std::max({peer ? peer->spread : 0, plain ? plain->tutti.spread : 0, allocated ? allocated->tutti.spread : 0})));
     rows.push_back(row);
   }
-  return rows.size() == 1 ? "" : heading(group[0]) + table_text(rows);
+  return rows.size() == 1 ? "" : heading(group[0], report.network) + table_text(rows);
 }
 
-std::string time_table(const Samples& samples, const std::vector<Case>& group) {
+// The median, "wrong" where no result was right, and a "?" where some were not.
+std::string time_cell(const Samples& samples, const Case& what, const std::string& name) {
+  const bool has_wrong = samples.wrong_count(what, name) > 0;
+  const auto time = samples.of(what, name);
+  if (!time) return has_wrong ? "wrong" : "";
+  return microseconds(time->median_s) + (has_wrong ? "?" : "");
+}
+
+std::string time_table(const Report& report, const std::vector<Case>& group) {
+  const Samples& samples = report.samples;
   std::set<std::string> names;
   Cells header = {"contender"};
   Cells best = {"best peer"};
+  Cells widths = {"its spread"};
   for (const Case& what : group) {
     for (const std::string& name : samples.contenders(what)) names.insert(name);
     header.push_back(size_text(what));
     const auto peer = samples.best_peer(what);
     best.push_back(peer ? microseconds(peer->median_s) : "");
+    widths.push_back(peer ? percent(peer->spread) : "");
   }
+  const auto has_failed = [&](const std::string& name) {
+    return std::any_of(report.failures.begin(), report.failures.end(),
+                       [&](const Failure& failure) { return failure.contender == name; });
+  };
   std::vector<Cells> rows = {header};
   for (const std::string& name : names) {
-    Cells row = {name};
-    for (const Case& what : group) {
-      const auto time = samples.of(what, name);
-      row.push_back(time ? microseconds(time->median_s) : "");
-    }
+    Cells row = {has_failed(name) ? "! " + name : name};
+    for (const Case& what : group) row.push_back(time_cell(samples, what, name));
     rows.push_back(row);
   }
-  rows.push_back(best);
-  return heading(group[0]) + table_text(rows);
+  rows.insert(rows.end(), {best, widths});
+  return heading(group[0], report.network) + table_text(rows);
 }
 
 }  // namespace
@@ -141,7 +162,7 @@ std::string time_table(const Samples& samples, const std::vector<Case>& group) {
 std::string ratio_tables(const Report& report) {
   Tally tally;
   std::string text =
-      tables(report.samples, [&](const std::vector<Case>& group) { return ratio_table(report.samples, group, tally); });
+      tables(report.samples, [&](const std::vector<Case>& group) { return ratio_table(report, group, tally); });
   if (text.empty()) return text;
   text += "\nratio: the best peer's time / Tutti's; spread: (largest - smallest) / median, the widest of the row\n";
   text += fmt::format("{} of {} targets met\n", tally.met, tally.all);
@@ -155,12 +176,12 @@ std::string footer(const Report& report) {
     text += fmt::format("others kept {:.2f} cores busy (median of {} runs; at most {:.2f})\n", median(loads),
                         loads.size(), *std::max_element(loads.begin(), loads.end()));
   }
-  for (const std::string& failure : report.failures) text += fmt::format("failed: {}\n", failure);
+  for (const Failure& failure : report.failures) text += fmt::format("failed: {}\n", failure.text);
   return text;
 }
 
 std::string time_tables(const Report& report) {
-  return tables(report.samples, [&](const std::vector<Case>& group) { return time_table(report.samples, group); });
+  return tables(report.samples, [&](const std::vector<Case>& group) { return time_table(report, group); });
 }
 
 }  // namespace tutti::bench

@@ -6,20 +6,27 @@
 
 #include "bench/comparison/facts.h"
 #include "bench/comparison/samples.h"
+#include "bench/comparison/targets.h"
 
 namespace tutti::bench {
 
+struct Failure {
+  std::string contender;
+  std::string text;  // a sentence
+};
+
 struct Report {
   Facts facts;
-  Samples samples;
-  std::vector<std::string> failures;  // a sentence for each run that did not end well
-  std::vector<double> foreign_cores;  // that others kept busy, for each run
+  Network network = {};
+  Samples samples = {};
+  std::vector<Failure> failures = {};      // a run that did not end well
+  std::vector<double> foreign_cores = {};  // that others kept busy, for each run
 };
 
 // Tutti against the best peer and the bound, a table for each collective and number of ranks; then how many targets
 // are met.
 std::string ratio_tables(const Report& report);
-// Every contender's time.
+// Every contender's time; marks those of whom a run failed or a result was wrong.
 std::string time_tables(const Report& report);
 // Machine, commit, foreign load and what failed.
 std::string footer(const Report& report);

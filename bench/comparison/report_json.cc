@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/comparison/contenders.h"
+#include "bench/comparison/hosts.h"
 #include "bench/comparison/report.h"
 #include "bench/comparison/targets.h"
 
@@ -54,23 +55,35 @@ Json samples_of(const Samples& samples, const Case& what) {
   return all;
 }
 
-Json result_of(const Samples& samples, const Case& what) {
+Json result_of(const Report& report, const Case& what) {
+  const Samples& samples = report.samples;
   Json json = json_of(what);
   if (const auto peer = samples.best_peer(what)) {
     json["best_peer"] = {{"contender", peer->contender}, {"median_s", peer->median_s}, {"spread", peer->spread}};
   }
   if (const auto bound = samples.of(what, kBound)) json["bound_s"] = bound->median_s;
-  if (const auto score = score_of(samples, what, BufferKind::malloc)) json["tutti"] = json_of(*score);
-  if (const auto score = score_of(samples, what, BufferKind::allocated)) json["tutti_allocated"] = json_of(*score);
+  if (const auto line = line_s(what, report.network)) json["line_s"] = *line;
+  if (const auto score = score_of(samples, what, BufferKind::malloc, report.network)) json["tutti"] = json_of(*score);
+  if (const auto score = score_of(samples, what, BufferKind::allocated, report.network))
+    json["tutti_allocated"] = json_of(*score);
   json["contenders"] = samples_of(samples, what);
   return json;
 }
 
-Json contenders_json() {
+Json json_of(const Network& network) {
+  return {{"hosts", network.host_count},
+          {"rails", network.rail_count},
+          {"bits_per_second", network.bits_per_second},
+          {"mtu", network.mtu}};
+}
+
+Json contenders_json(const Network& network) {
   Json all = Json::object();
-  for (const Contender& contender : all_contenders()) {
-    all[contender.name] = {
-        {"launcher", contender.launcher}, {"environment", contender.environment}, {"arguments", contender.arguments}};
+  for (const Contender& contender : network.host_count > 1 ? contenders_across_hosts() : all_contenders()) {
+    all[contender.name] = {{"launcher", contender.launcher},
+                           {"environment", contender.environment},
+                           {"arguments", contender.arguments},
+                           {"congestion_control", contender.congestion_control}};
   }
   return all;
 }
@@ -79,10 +92,12 @@ Json contenders_json() {
 
 std::string json_text(const Report& report) {
   Json json = json_of(report.facts);
-  json["settings"] = contenders_json();
+  json["network"] = json_of(report.network);
+  json["settings"] = contenders_json(report.network);
   json["results"] = Json::array();
-  for (const Case& what : report.samples.cases()) json["results"].push_back(result_of(report.samples, what));
-  json["failures"] = report.failures;
+  for (const Case& what : report.samples.cases()) json["results"].push_back(result_of(report, what));
+  json["failures"] = Json::array();
+  for (const Failure& failure : report.failures) json["failures"].push_back(failure.text);
   json["foreign_cores"] = report.foreign_cores;
   return json.dump(1) + "\n";
 }

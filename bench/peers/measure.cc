@@ -24,6 +24,17 @@ constexpr float kUntouched = -1;            // no contribution and no sum is neg
 
 std::size_t pattern(Rank rank, std::size_t index) { return (index * 7 + 3) % 61 + static_cast<std::size_t>(rank); }
 
+// The value of this name where any text will do; nullptr: there is none.
+std::string* find_text(Request& request, std::string_view name) {
+  if (name == "store") return &request.store;
+  if (name == "algorithm") return &request.algorithm;
+  if (name == "waiting") return &request.waiting;
+  if (name == "address") return &request.address;
+  if (name == "identifier_out") return &request.identifier_out;
+  if (name == "identifier_in") return &request.identifier_in;
+  return nullptr;
+}
+
 Status set_value(Request& request, std::string_view name, std::string_view value) {
   const auto wrong = [&] { return invalid_argument(fmt::format("'{}' is no value for {}=", value, name)); };
   const auto set_rank = [&](Rank& rank) {
@@ -50,13 +61,11 @@ Status set_value(Request& request, std::string_view name, std::string_view value
     return set_rank(request.rank);
   } else if (name == "ranks") {
     return set_rank(request.ranks);
-  } else if (name == "store") {
-    request.store = value;
   } else if (name == "buffers") {
     if (value != "malloc" && value != "allocated") return wrong();
     request.buffers = value;
-  } else if (name == "algorithm") {
-    request.algorithm = value;
+  } else if (std::string* text = find_text(request, name)) {
+    *text = value;
   } else {
     return invalid_argument(fmt::format("nothing is called '{}='", name));
   }
@@ -214,6 +223,8 @@ void fill_pattern(std::span<float> elements, Rank rank) {
 
 Status measure(const Request& request, Driver& driver) {
   for (const std::uint64_t bytes : request.sizes) TUTTI_TRY(measure_size(request, bytes, driver));
+  if (driver.rank() == 0) fmt::print("{}", kEndLine);
+  std::fflush(stdout);
   return {};
 }
 

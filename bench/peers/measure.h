@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tutti/plan.h"
@@ -57,6 +58,11 @@ struct Request {
   std::string store = {};          // where ranks meet that no launcher connects
   std::string buffers = "malloc";  // or "allocated"
   std::string algorithm = {};      // of those that offer a choice
+  std::string waiting = {};        // of Gloo: nothing, "sync" or "busy"
+  std::string address = "127.0.0.1";
+  // Files for those that meet across hosts: rank 0 of Tutti writes how to find it to the first, the others read it.
+  std::string identifier_out = {};
+  std::string identifier_in = {};
 };
 Result<Request> request_of(int argument_count, const char* const* arguments);
 
@@ -66,7 +72,8 @@ double now_s();
 void fill_pattern(std::span<float> elements, Rank rank);
 
 // Measures every size and prints a line for each from rank 0: collective, bytes, ranks, seconds a call, wrong elements
-// (of the rank that has most), separated by tabs.
+// (of the rank that has most), separated by tabs; then kEndLine.
+inline constexpr std::string_view kEndLine = "# end\n";
 Status measure(const Request& request, Driver& driver);
 
 // The end of every main(): the status as an exit code, its text on stderr.
