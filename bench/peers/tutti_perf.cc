@@ -17,13 +17,14 @@ using plan::Collective;
 
 class TuttiDriver : public bench::Driver {
  public:
-  TuttiDriver(Communicator communicator, bool is_allocated)
-      : communicator_(std::move(communicator)), is_allocated_(is_allocated) {}
+  // An algorithm by name need not know barriers and the like: what only accompanies the calls goes through `control`.
+  TuttiDriver(Communicator communicator, Communicator control, bool is_allocated)
+      : communicator_(std::move(communicator)), control_(std::move(control)), is_allocated_(is_allocated) {}
   Rank rank() const override { return communicator_.rank(); }
   Rank size() const override { return communicator_.size(); }
-  Status barrier() override { return communicator_.barrier(); }
+  Status barrier() override { return control_.barrier(); }
   Result<double> max(double value) override {
-    TUTTI_TRY(communicator_.all_reduce(std::span<double>(&value, 1), Op::max));
+    TUTTI_TRY(control_.all_reduce(std::span<double>(&value, 1), Op::max));
     return value;
   }
   Result<Buffer> allocate(std::size_t element_count) override {
@@ -40,6 +41,7 @@ class TuttiDriver : public bench::Driver {
 
  private:
   Communicator communicator_;
+  Communicator control_;
   bool is_allocated_;
   Job job_;
 };
@@ -69,11 +71,15 @@ Status TuttiDriver::run() {
 
 Status run_request(int argument_count, char** arguments) {
   TUTTI_ASSIGN(const bench::Request request, bench::request_of(argument_count, arguments));
-  TUTTI_ASSIGN(Communicator communicator, Communicator::create({.rank = request.rank,
-                                                                .size = request.ranks,
-                                                                .store = "file:" + request.store,
-                                                                .algorithm = request.algorithm}));
-  TuttiDriver driver(std::move(communicator), request.buffers == "allocated");
+  const auto create = [&](std::string algorithm, std::string_view place) {
+    return Communicator::create({.rank = request.rank,
+                                 .size = request.ranks,
+                                 .store = fmt::format("file:{}{}", request.store, place),
+                                 .algorithm = std::move(algorithm)});
+  };
+  TUTTI_ASSIGN(Communicator control, create("", ".control"));
+  TUTTI_ASSIGN(Communicator communicator, create(request.algorithm, ""));
+  TuttiDriver driver(std::move(communicator), std::move(control), request.buffers == "allocated");
   return bench::measure(request, driver);
 }
 

@@ -46,16 +46,18 @@ planner::Request request_of(const Call& call, bool in_place) {
   return request;
 }
 
+constexpr bool kMapped = true;
+
 // What everybody has, whatever the buffers are.
-Reach least_reach(const DecisionContext& context) {
-  if (context.is_one_process) return Reach::full;
-  return context.machine.can_pull ? Reach::load : Reach::stage;
+planner::Access least_access(const DecisionContext& context) {
+  const bool is_mapped = context.is_one_process;
+  return {is_mapped || context.machine.can_pull ? Reach::full : Reach::stage, is_mapped};
 }
 
 // The candidates that go by the name that was asked for, or all.
 Result<std::vector<planner::Candidate>> candidates_of(const DecisionContext& context, const planner::Request& request,
-                                                      Reach reach) {
-  auto ranked = planner::rank_local(context.machine, request, reach);
+                                                      const planner::Access& access) {
+  auto ranked = planner::rank_local(context.machine, request, access);
   if (!context.algorithm.empty() && context.machine.ranks > 1) {
     std::erase_if(ranked, [&](const auto& candidate) { return candidate.algorithm->name != context.algorithm; });
   }
@@ -69,11 +71,12 @@ Result<std::vector<planner::Candidate>> candidates_of(const DecisionContext& con
 }
 
 Result<std::shared_ptr<const engine::Launch>> launch_of(const DecisionContext& context, const Call& call,
-                                                        const planner::Candidate& candidate) {
+                                                        const planner::Candidate& candidate, bool is_mapped) {
   TUTTI_ASSIGN(auto prepared, engine::prepare(*candidate.algorithm, candidate.shape, context.self));
   TUTTI_ASSIGN(const auto maps, maps_of(prepared->header, call));
-  TUTTI_ASSIGN(auto launch,
-               engine::create_launch(std::move(prepared), maps, elements_of(call), context.launch, context.self));
+  engine::LaunchOptions options = context.launch;
+  options.is_mapped = is_mapped;
+  TUTTI_ASSIGN(auto launch, engine::create_launch(std::move(prepared), maps, elements_of(call), options, context.self));
   return std::make_shared<const engine::Launch>(std::move(launch));
 }
 
@@ -83,20 +86,28 @@ struct Choice {
 };
 
 // The best whose messages fit the outbox; where there is a rival, only what is better than it.
-Result<Choice> choose(const DecisionContext& context, const Call& call, const planner::Request& request, Reach reach,
-                      const planner::Candidate* rival = nullptr) {
-  TUTTI_ASSIGN(const auto ranked, candidates_of(context, request, reach));
+Result<Choice> choose(const DecisionContext& context, const Call& call, const planner::Request& request,
+                      const planner::Access& access, const planner::Candidate* rival = nullptr) {
+  TUTTI_ASSIGN(const auto ranked, candidates_of(context, request, access));
   Status first;
   for (const planner::Candidate& candidate : ranked) {
     if (rival != nullptr && (candidate.algorithm == rival->algorithm || candidate.estimate_s >= rival->estimate_s)) {
       return Status(Code::unsupported, "nothing is better");
     }
-    auto launch = launch_of(context, call, candidate);
+    auto launch = launch_of(context, call, candidate, access.is_mapped);
     if (launch) return Choice{candidate, *std::move(launch)};
     if (launch.status().code() != Code::unsupported) return launch.status();
     if (first.is_ok()) first = launch.status();
   }
   return first;
+}
+
+// Whether the choice for mapped buffers, which need not run in place, is the best for any buffers too.
+bool is_best_anywhere(const DecisionContext& context, const Call& call, const planner::Candidate& choice,
+                      const planner::Candidate& rival) {
+  if (!context.machine.can_pull) return false;
+  const auto ranked = planner::rank_local(context.machine, request_of(call, false), least_access(context));
+  return !ranked.empty() && ranked[0].algorithm == choice.algorithm && ranked[0].estimate_s < rival.estimate_s;
 }
 
 // The caller gives its own block where the plan's buffer has everybody's.
@@ -187,28 +198,32 @@ Result<Decision> decide(const DecisionContext& context, const Call& call) {
   decision.key = key_of(call);
   decision.fingerprint = decision.key.fingerprint();
   // Whether a rank works in place is its own affair, so what always runs must run in place.
-  auto always = choose(context, call, request_of(call, true), least_reach(context));
+  auto always = choose(context, call, request_of(call, true), least_access(context));
   const bool needs_more = !always && !context.algorithm.empty();
   if (needs_more) {  // an algorithm by name that runs only where buffers can be reached: otherwise the planner decides
     DecisionContext planned = context;
     planned.algorithm.clear();
-    always = choose(planned, call, request_of(call, true), least_reach(planned));
+    always = choose(planned, call, request_of(call, true), least_access(planned));
   }
   if (!always) return always.status();
   decision.fallback = always->launch;
   const planner::Candidate* rival = needs_more ? nullptr : &always->candidate;
-  const auto apart = choose(context, call, request_of(call, false), Reach::full, rival);
+  const auto apart = choose(context, call, request_of(call, false), {Reach::full, kMapped}, rival);
   if (needs_more && !apart) return apart.status();
   if (apart) {
     const planner::Candidate& best = apart->candidate;
+    const bool runs_anywhere = context.is_one_process || is_best_anywhere(context, call, best, always->candidate);
     decision.preferred = apart->launch;
+    if (runs_anywhere) {
+      TUTTI_ASSIGN(decision.preferred, launch_of(context, call, best, context.is_one_process));
+    }
     decision.needed = decision.preferred->prepared->reached;
     plan::Shape in_place = best.shape;
     in_place.in_place = true;
     decision.preferred_runs_in_place = best.algorithm->fits(in_place);
     for (Rank rank = 0; rank < context.machine.ranks; ++rank) {
       std::uint32_t& needed = decision.needed[static_cast<std::size_t>(rank)];
-      if (context.is_one_process) needed = 0;
+      if (runs_anywhere) needed = 0;
       if (needed != 0 || !decision.preferred_runs_in_place) decision.asked.push_back(rank);
     }
   }
@@ -223,16 +238,16 @@ std::string explain(const DecisionContext& context, const Call& call) {
   std::string text = describe(call) + "\n";
   if (decision->preferred) {
     const planner::Request apart = request_of(call, false);
-    const auto ranked = candidates_of(context, apart, Reach::full);
+    const auto ranked = candidates_of(context, apart, {Reach::full, kMapped});
     text += context.is_one_process ? "out of place: " : "buffers from tutti::allocate: ";
     text += planner::explain_local(context.machine, apart, *ranked) + "\notherwise: ";
   }
   const planner::Request request = request_of(call, true);
-  auto always = candidates_of(context, request, least_reach(context));
+  auto always = candidates_of(context, request, least_access(context));
   if (!always) {  // the name that was asked for needs reach
     DecisionContext planned = context;
     planned.algorithm.clear();
-    always = candidates_of(planned, request, least_reach(planned));
+    always = candidates_of(planned, request, least_access(planned));
   }
   text += planner::explain_local(context.machine, request, *always);
   if (decision->is_flash) text += "\n  data travels in the cache lines that signal it";
