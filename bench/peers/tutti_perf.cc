@@ -1,8 +1,13 @@
 // Tutti as a contender of bench/compare: one rank, through the public interface alone.
 #include <fmt/format.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 
 #include "bench/peers/measure.h"
 #include "tutti/communicator.h"
@@ -17,13 +22,14 @@ using plan::Collective;
 
 class TuttiDriver : public bench::Driver {
  public:
-  TuttiDriver(Communicator communicator, bool is_allocated)
-      : communicator_(std::move(communicator)), is_allocated_(is_allocated) {}
+  // An algorithm by name need not know barriers and the like: what only accompanies the calls goes through `control`.
+  TuttiDriver(Communicator communicator, Communicator control, bool is_allocated)
+      : communicator_(std::move(communicator)), control_(std::move(control)), is_allocated_(is_allocated) {}
   Rank rank() const override { return communicator_.rank(); }
   Rank size() const override { return communicator_.size(); }
-  Status barrier() override { return communicator_.barrier(); }
+  Status barrier() override { return control_.barrier(); }
   Result<double> max(double value) override {
-    TUTTI_TRY(communicator_.all_reduce(std::span<double>(&value, 1), Op::max));
+    TUTTI_TRY(control_.all_reduce(std::span<double>(&value, 1), Op::max));
     return value;
   }
   Result<Buffer> allocate(std::size_t element_count) override {
@@ -40,6 +46,7 @@ class TuttiDriver : public bench::Driver {
 
  private:
   Communicator communicator_;
+  Communicator control_;
   bool is_allocated_;
   Job job_;
 };
@@ -67,20 +74,42 @@ Status TuttiDriver::run() {
   return {};
 }
 
+constexpr int kIdentifierLooks = 3000;
+constexpr auto kIdentifierPause = std::chrono::milliseconds(10);
+
 // Where the ranks meet: a file on one host. Across hosts rank 0 opens a meeting point and writes its identifier to a
 // file for the others; this is the one place that knows how.
-Result<std::string> store_of(const bench::Request& request) {
-  if (request.identifier_out.empty() && request.identifier_in.empty()) return "file:" + request.store;
-  return Status(Code::unsupported, "communicators do not reach across hosts yet");
+Result<std::string> store_of(const bench::Request& request, std::string_view place) {
+  if (request.identifier_out.empty() && request.identifier_in.empty()) {
+    return fmt::format("file:{}{}", request.store, place);
+  }
+  const std::string path =
+      fmt::format("{}{}", request.rank == 0 ? request.identifier_out : request.identifier_in, place);
+  std::string text;
+  if (request.rank == 0) {
+    TUTTI_ASSIGN(const Identifier identifier, Identifier::create());
+    text = identifier.text();
+    std::ofstream(path + ".new") << text << std::endl;
+    std::filesystem::rename(path + ".new", path);  // whole or not at all
+  }
+  for (int i = 0; i < kIdentifierLooks && text.empty(); ++i) {
+    std::ifstream(path) >> text;
+    if (text.empty()) std::this_thread::sleep_for(kIdentifierPause);
+  }
+  if (text.empty()) return Status(Code::timed_out, fmt::format("rank 0 left no identifier in {}", path));
+  return "tcp:" + text;
 }
 
 Status run_request(int argument_count, char** arguments) {
   TUTTI_ASSIGN(const bench::Request request, bench::request_of(argument_count, arguments));
-  TUTTI_ASSIGN(const std::string store, store_of(request));
-  TUTTI_ASSIGN(Communicator communicator,
-               Communicator::create(
-                   {.rank = request.rank, .size = request.ranks, .store = store, .algorithm = request.algorithm}));
-  TuttiDriver driver(std::move(communicator), request.buffers == "allocated");
+  const auto create = [&](std::string algorithm, std::string_view place) -> Result<Communicator> {
+    TUTTI_ASSIGN(std::string store, store_of(request, place));
+    return Communicator::create(
+        {.rank = request.rank, .size = request.ranks, .store = std::move(store), .algorithm = std::move(algorithm)});
+  };
+  TUTTI_ASSIGN(Communicator control, create("", ".control"));
+  TUTTI_ASSIGN(Communicator communicator, create(request.algorithm, ""));
+  TuttiDriver driver(std::move(communicator), std::move(control), request.buffers == "allocated");
   return bench::measure(request, driver);
 }
 

@@ -48,10 +48,12 @@ planner::Request request_of(const Call& call, bool in_place) {
   return request;
 }
 
+constexpr bool kMapped = true;
+
 // What everybody has, whatever the buffers are.
-Reach least_reach(const DecisionContext& context) {
-  if (context.is_one_process) return Reach::full;
-  return context.machine.can_pull ? Reach::load : Reach::stage;
+planner::Access least_access(const DecisionContext& context) {
+  const bool is_mapped = context.is_one_process;
+  return {is_mapped || context.machine.can_pull ? Reach::full : Reach::stage, is_mapped};
 }
 
 planner::Cluster cluster_of(const DecisionContext& context) {
@@ -64,9 +66,9 @@ planner::Cluster cluster_of(const DecisionContext& context) {
 
 // The candidates that go by the name that was asked for, or all.
 Result<std::vector<planner::Candidate>> candidates_of(const DecisionContext& context, const planner::Request& request,
-                                                      Reach reach) {
-  auto ranked = context.hosts.empty() ? planner::rank_local(context.machine, request, reach)
-                                      : planner::rank_hosts(cluster_of(context), request, reach);
+                                                      const planner::Access& access) {
+  auto ranked = context.hosts.empty() ? planner::rank_local(context.machine, request, access)
+                                      : planner::rank_hosts(cluster_of(context), request, access.reach);
   if (!context.algorithm.empty() && context.machine.ranks > 1) {
     std::erase_if(ranked, [&](const auto& candidate) { return candidate.algorithm->name != context.algorithm; });
   }
@@ -80,11 +82,12 @@ Result<std::vector<planner::Candidate>> candidates_of(const DecisionContext& con
 }
 
 Result<std::shared_ptr<const engine::Launch>> launch_of(const DecisionContext& context, const Call& call,
-                                                        const planner::Candidate& candidate) {
+                                                        const planner::Candidate& candidate, bool is_mapped) {
   TUTTI_ASSIGN(auto prepared, engine::prepare(*candidate.algorithm, candidate.shape, context.self));
   TUTTI_ASSIGN(const auto maps, maps_of(prepared->header, call));
   engine::LaunchOptions options = context.launch;
   if (!context.hosts.empty() && candidate.tile_bytes > 0) options.tile_bytes_max = candidate.tile_bytes;
+  options.is_mapped = is_mapped;
   TUTTI_ASSIGN(auto launch, engine::create_launch(std::move(prepared), maps, elements_of(call), options, context.self));
   return std::make_shared<const engine::Launch>(std::move(launch));
 }
@@ -95,20 +98,28 @@ struct Choice {
 };
 
 // The best whose messages fit the outbox; where there is a rival, only what is better than it.
-Result<Choice> choose(const DecisionContext& context, const Call& call, const planner::Request& request, Reach reach,
-                      const planner::Candidate* rival = nullptr) {
-  TUTTI_ASSIGN(const auto ranked, candidates_of(context, request, reach));
+Result<Choice> choose(const DecisionContext& context, const Call& call, const planner::Request& request,
+                      const planner::Access& access, const planner::Candidate* rival = nullptr) {
+  TUTTI_ASSIGN(const auto ranked, candidates_of(context, request, access));
   Status first;
   for (const planner::Candidate& candidate : ranked) {
     if (rival != nullptr && (candidate.algorithm == rival->algorithm || candidate.estimate_s >= rival->estimate_s)) {
       return Status(Code::unsupported, "nothing is better");
     }
-    auto launch = launch_of(context, call, candidate);
+    auto launch = launch_of(context, call, candidate, access.is_mapped);
     if (launch) return Choice{candidate, *std::move(launch)};
     if (launch.status().code() != Code::unsupported) return launch.status();
     if (first.is_ok()) first = launch.status();
   }
   return first;
+}
+
+// Whether the choice for mapped buffers, which need not run in place, is the best for any buffers too.
+bool is_best_anywhere(const DecisionContext& context, const Call& call, const planner::Candidate& choice,
+                      const planner::Candidate& rival) {
+  if (!context.machine.can_pull) return false;
+  const auto ranked = planner::rank_local(context.machine, request_of(call, false), least_access(context));
+  return !ranked.empty() && ranked[0].algorithm == choice.algorithm && ranked[0].estimate_s < rival.estimate_s;
 }
 
 // The caller gives its own block where the plan's buffer has everybody's.
@@ -197,7 +208,7 @@ BufferSizes buffer_sizes(const Call& call, Rank rank, Rank size) {
 namespace {
 
 // What the plan of the decision's `preferred` rests on, and whose word on it counts.
-void set_facts(Decision& decision, const DecisionContext& context, const planner::Candidate& best) {
+void set_facts(Decision& decision, const DecisionContext& context, const planner::Candidate& best, bool runs_anywhere) {
   decision.needed = decision.preferred->prepared->reached;
   plan::Shape in_place = best.shape;
   in_place.in_place = true;
@@ -205,7 +216,7 @@ void set_facts(Decision& decision, const DecisionContext& context, const planner
   const auto self = static_cast<std::size_t>(context.self);
   for (std::size_t rank = 0; rank < decision.needed.size(); ++rank) {
     if (!context.hosts.empty() && context.hosts[rank] != context.hosts[self]) continue;
-    if (context.is_one_process) decision.needed[rank] = 0;
+    if (runs_anywhere) decision.needed[rank] = 0;
     if (decision.needed[rank] != 0 || !decision.preferred_runs_in_place) {
       decision.asked.push_back(static_cast<Rank>(rank));
     }
@@ -220,15 +231,15 @@ void set_indices(Decision& decision) {
 
 // Between hosts both ways say the same, so that each host takes the one that its buffers allow.
 Status decide_over_hosts(Decision& decision, const DecisionContext& context, const Call& call) {
-  TUTTI_ASSIGN(const Choice always, choose(context, call, request_of(call, true), Reach::stage));
+  TUTTI_ASSIGN(const Choice always, choose(context, call, request_of(call, true), {Reach::stage, !kMapped}));
   decision.fallback = always.launch;
   const auto twin = planner::twin_of(always.candidate, Reach::full);
   if (!twin) return {};
-  const auto launch = launch_of(context, call, *twin);
+  const auto launch = launch_of(context, call, *twin, kMapped);
   const bool is_alike = launch.is_ok() && (*launch)->tile_bytes == always.launch->tile_bytes;
   if (!is_alike) return {};
   decision.preferred = *launch;
-  set_facts(decision, context, *twin);
+  set_facts(decision, context, *twin, context.is_host_one_process);
   return {};
 }
 
@@ -244,21 +255,26 @@ Result<Decision> decide(const DecisionContext& context, const Call& call) {
     return decision;
   }
   // Whether a rank works in place is its own affair, so what always runs must run in place.
-  auto always = choose(context, call, request_of(call, true), least_reach(context));
+  auto always = choose(context, call, request_of(call, true), least_access(context));
   const bool needs_more = !always && !context.algorithm.empty();
   if (needs_more) {  // an algorithm by name that runs only where buffers can be reached: otherwise the planner decides
     DecisionContext planned = context;
     planned.algorithm.clear();
-    always = choose(planned, call, request_of(call, true), least_reach(planned));
+    always = choose(planned, call, request_of(call, true), least_access(planned));
   }
   if (!always) return always.status();
   decision.fallback = always->launch;
   const planner::Candidate* rival = needs_more ? nullptr : &always->candidate;
-  const auto apart = choose(context, call, request_of(call, false), Reach::full, rival);
+  const auto apart = choose(context, call, request_of(call, false), {Reach::full, kMapped}, rival);
   if (needs_more && !apart) return apart.status();
   if (apart) {
+    const planner::Candidate& best = apart->candidate;
+    const bool runs_anywhere = context.is_one_process || is_best_anywhere(context, call, best, always->candidate);
     decision.preferred = apart->launch;
-    set_facts(decision, context, apart->candidate);
+    if (runs_anywhere) {
+      TUTTI_ASSIGN(decision.preferred, launch_of(context, call, best, context.is_one_process));
+    }
+    set_facts(decision, context, best, runs_anywhere);
   }
   set_indices(decision);
   const bool has_choice = decision.preferred != nullptr;
@@ -272,7 +288,7 @@ std::string explain(const DecisionContext& context, const Call& call) {
   std::string text = describe(call) + "\n";
   if (!context.hosts.empty()) {
     const planner::Request request = request_of(call, true);
-    const auto ranked = candidates_of(context, request, Reach::stage);
+    const auto ranked = candidates_of(context, request, {Reach::stage, !kMapped});
     text += planner::explain_hosts(cluster_of(context), request, *ranked);
     if (decision->preferred) {
       text +=
@@ -283,16 +299,16 @@ std::string explain(const DecisionContext& context, const Call& call) {
   }
   if (decision->preferred) {
     const planner::Request apart = request_of(call, false);
-    const auto ranked = candidates_of(context, apart, Reach::full);
+    const auto ranked = candidates_of(context, apart, {Reach::full, kMapped});
     text += context.is_one_process ? "out of place: " : "buffers from tutti::allocate: ";
     text += planner::explain_local(context.machine, apart, *ranked) + "\notherwise: ";
   }
   const planner::Request request = request_of(call, true);
-  auto always = candidates_of(context, request, least_reach(context));
+  auto always = candidates_of(context, request, least_access(context));
   if (!always) {  // the name that was asked for needs reach
     DecisionContext planned = context;
     planned.algorithm.clear();
-    always = candidates_of(planned, request, least_reach(planned));
+    always = candidates_of(planned, request, least_access(planned));
   }
   text += planner::explain_local(context.machine, request, *always);
   if (decision->is_flash) text += "\n  data travels in the cache lines that signal it";

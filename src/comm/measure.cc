@@ -42,8 +42,7 @@ LocalRates measure_rates() {
   bool can_pull = true;
   const double pull_s = fastest_s(
       [&] { can_pull = os::read_memory(getpid(), to.data(), from.data(), kSampleBytes).is_ok() && can_pull; });
-  // Pages of another process are looked up one by one, and less of them is in the caches of this core.
-  rates.pull_bytes_per_s = can_pull ? static_cast<double>(kSampleBytes) / pull_s / 2 : 0;
+  rates.pull_bytes_per_s = can_pull ? static_cast<double>(kSampleBytes) / pull_s : 0;
   const double yields_s = fastest_s([] {
     for (int i = 0; i < kYields; ++i) os::yield_core();
   });

@@ -26,7 +26,7 @@ constexpr std::size_t kPairOutboxBytesMin = 8 << 10;
 constexpr std::size_t kCustomElementBytesMax = engine::Workspace::kBounceBytes;
 
 // How often to look before giving the core to somebody else. Looking costs some 10 ns; where ranks share cores, whoever
-// is waited for needs this one at once.
+// is waited for needs this one at once. Looking at a network costs as much as giving the core away.
 constexpr int kPolls = 500;
 constexpr int kPollsInCrowd = 1;
 
@@ -56,10 +56,7 @@ Side::Side(Membership membership, const CommunicatorOptions& options, const Make
       own_(std::move(membership.own)),
       blank_(transport::BlockShape{.members = size()}.bytes() / sizeof(std::uint64_t) + transport::kLine),
       is_one_process_(std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer.is_same_process; })),
-      polls_(std::count_if(peers_.begin(), peers_.end(), [](const auto& peer) { return !peer.is_remote; }) <=
-                     machine_.cores
-                 ? kPolls
-                 : kPollsInCrowd),
+      polls_(machine_.ranks <= machine_.cores && hosts_.empty() ? kPolls : kPollsInCrowd),
       recorder_(watch::Recorder::create({.rank = rank_, .peers = peers_, .store = options_.store})) {
   std::vector<Block> blocks;
   std::vector<Rank> all;
@@ -124,10 +121,16 @@ Status Side::open_links(Channel& channel, std::span<const Rank> members, transpo
   return {};
 }
 
+bool Side::is_host_one_process() const {
+  return std::all_of(peers_.begin(), peers_.end(),
+                     [](const auto& peer) { return peer.is_remote || peer.is_same_process; });
+}
+
 DecisionContext Side::context(std::span<const Rank> ranks, Rank self, std::size_t outbox_bytes) const {
   DecisionContext context{.machine = machine_,
                           .self = self,
                           .is_one_process = is_one_process_,
+                          .is_host_one_process = is_host_one_process(),
                           .algorithm = ranks.size() == peers_.size() ? options_.algorithm : "",
                           .launch = {.outbox_bytes = outbox_bytes}};
   context.machine.ranks = static_cast<Rank>(ranks.size());

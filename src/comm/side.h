@@ -104,6 +104,7 @@ class Side {
   static constexpr int kPatienceWithWriter = 10000;
 
   transport::Bell& bell_of(Rank rank) const;
+  bool is_host_one_process() const;
   bool is_here(Rank rank) const { return !peers_[static_cast<std::size_t>(rank)].is_remote; }
   transport::Block blank_block(Rank members) const;
   Status open_links(transport::Channel& channel, std::span<const Rank> members, transport::Port port) const;

@@ -204,13 +204,26 @@ class Wait {
     const std::uint32_t rings = bell.rings.load(std::memory_order_acquire);
     bool is_over = false;
     for (int i = 0; i < kLastLooks && !is_over; ++i) is_over = progress() || find_ended() != nullptr;
-    if (!is_over && side.is_on_several_hosts()) {
+    if (!is_over && waits_for_network()) {
       sleep_on_links(side);
     } else if (!is_over) {
       const Deadline wake = Deadline::after(os::now(), is_alone ? kSleepFor : kSleepForMany);
       os::futex_wait(bell.rings, rings, {std::min(wake.at, deadline_.at)});
     }
     bell.sleeping.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  // Whether something has to come from another host, or go there, before anything else can happen.
+  bool waits_for_network() const {
+    return std::any_of(pending_.begin(), pending_.end(), [](const Pending& pending) {
+      const Channel& channel = pending.operation->track().channel;
+      if (!channel.has_links() || pending.operation->is_done()) return false;
+      if (!channel.are_links_flushed()) return true;
+      for (Rank member = 0; member < channel.size(); ++member) {
+        if (channel.is_remote(member) && pending.operation->waits_for(member)) return true;
+      }
+      return false;
+    });
   }
 
   // What comes over the network wakes at once; signals of ranks of this host are looked for now and then, ever more

@@ -76,6 +76,12 @@ TEST(RemoteMemory, AChildsMemoryIsReadWhereTheKernelAllowsIt) {
     EXPECT_TRUE(read) << read.text();
     EXPECT_EQ(got, expected);
     EXPECT_FALSE(can_read(child, word.data(), word)) << "the content differs";
+    EXPECT_FALSE(can_write(child, word.data(), word)) << "nothing is written where the content differs";
+    if (can_write(child, word.data(), expected)) {
+      const Status written = write_memory(child, word.data(), word.data(), word.size());
+      EXPECT_TRUE(written) << written.text();
+      EXPECT_TRUE(can_read(child, word.data(), word));
+    }
   }
   kill(child, SIGKILL);
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
@@ -92,6 +98,7 @@ TEST(RemoteMemory, APartOfWhatWasAskedIsAFailure) {
   ASSERT_EQ(mprotect(static_cast<std::byte*>(pages) + kPage, kPage, PROT_NONE), 0);
   std::array<std::byte, 2 * kPage> got{};
   EXPECT_FALSE(read_memory(getpid(), got.data(), pages, got.size()));
+  EXPECT_FALSE(write_memory(getpid(), pages, got.data(), got.size()));
   munmap(pages, 2 * kPage);
 }
 

@@ -20,9 +20,10 @@ struct Load {
   double stored = 0;
   double moved = 0;  // lines that change hands: counted with what loads or stores them
   double messages = 0;
-  double pulled = 0;
+  double pulled = 0;  // or pushed: copied by the kernel
   double pulled_pieces = 0;
-  double staged = 0;  // into its own stage
+  double of_callers = 0;  // what of all this is in callers' buffers
+  double staged = 0;      // into its own stage
   double rounds = 0;
   double steps = 0;
   double widest = 0;  // most ranks that one step waits for
@@ -30,8 +31,8 @@ struct Load {
 
 class Estimate {
  public:
-  Estimate(const LocalMachine& machine, const Request& request, const Candidate& candidate)
-      : machine_(machine), request_(request), candidate_(candidate) {
+  Estimate(const LocalMachine& machine, const Request& request, const Candidate& candidate, bool is_mapped)
+      : machine_(machine), request_(request), candidate_(candidate), is_mapped_(is_mapped) {
     header_.collective = candidate.shape.collective;
     header_.ranks = candidate.shape.ranks;
     header_.chunks = candidate.algorithm->blocks(candidate.shape) * candidate.shape.lanes;
@@ -58,25 +59,18 @@ class Estimate {
       for (std::size_t i = 0; i < lane.size(); ++i) {
         const Step& step = lane[i];
         double value = 0;
+        // The kernel loads and stores what it copies.
+        const bool is_kernels = step.source_count == 1 && reaches_by_kernel(lane, step, rank);
         for (const Slice& source : lane.sources(step)) {
           value = bytes_of(source);
-          const bool is_pull =
-              candidate_.shape.reach == Reach::load && source.owner != rank && source.buffer != Buffer::stage;
-          (is_pull ? load.pulled : load.loaded) += value;
-          const bool is_anothers = source.owner != rank;
-          // Of callers' buffers, which are large and old, about half still lies in somebody's cache.
-          if (source.buffer == Buffer::stage && (is_anothers || echoes)) load.moved += value;
-          if (source.buffer != Buffer::stage && is_anothers) load.moved += is_pull ? value : value / 2;
-          if (is_pull) load.pulled_pieces += source.count;
+          load.of_callers += source.buffer == Buffer::stage ? 0 : value;
+          if (is_by_kernel(source, rank) || !is_kernels) count_load(source, rank, echoes, value, load);
         }
         for (const Slice& target : lane.targets(step)) {
           value = bytes_of(target);
-          load.stored += value;
+          load.of_callers += target.buffer == Buffer::stage ? 0 : value;
+          if (is_by_kernel(target, rank) || !is_kernels) count_store(target, rank, echoes, value, load);
           if (target.buffer == Buffer::stage && target.owner == rank) staged += value;
-          // A place that others have loaded from has to be taken back, unless what they stored there was loaded since.
-          const bool is_anothers_out = target.owner != rank && target.buffer == Buffer::out;
-          if (is_anothers_out) load.moved += value / 2;
-          if (target.buffer == Buffer::stage && !echoes) load.moved += value;
         }
         for (const bool is_there : {step.receive_from != kNoRank, step.send_to != kNoRank}) {
           if (!is_there) continue;
@@ -92,6 +86,42 @@ class Estimate {
       load.staged = std::max(load.staged, staged);
     }
     return load;
+  }
+
+  bool is_by_kernel(const Slice& slice, Rank rank) const {
+    return !is_mapped_ && slice.owner != rank && slice.buffer != Buffer::stage;
+  }
+
+  bool reaches_by_kernel(const Lane& lane, const Step& step, Rank rank) const {
+    const auto sources = lane.sources(step);
+    const auto targets = lane.targets(step);
+    const auto reaches = [&](const Slice& slice) { return is_by_kernel(slice, rank); };
+    return std::any_of(sources.begin(), sources.end(), reaches) || std::any_of(targets.begin(), targets.end(), reaches);
+  }
+
+  void count_load(const Slice& source, Rank rank, bool echoes, double value, Load& load) const {
+    const bool is_anothers = source.owner != rank;
+    if (is_by_kernel(source, rank)) {
+      load.pulled += value;
+      load.pulled_pieces += source.count;
+      return;
+    }
+    load.loaded += value;
+    // Of callers' buffers, which are large and old, about half still lies in somebody's cache.
+    if (source.buffer != Buffer::stage) load.moved += is_anothers ? value / 2 : 0;
+    if (source.buffer == Buffer::stage && (is_anothers || echoes)) load.moved += value;
+  }
+
+  void count_store(const Slice& target, Rank rank, bool echoes, double value, Load& load) const {
+    if (is_by_kernel(target, rank)) {
+      load.pulled += value;
+      load.pulled_pieces += target.count;
+      return;
+    }
+    load.stored += value;
+    // A place that others have loaded from has to be taken back, unless what they stored there was loaded since.
+    if (target.owner != rank && target.buffer == Buffer::out) load.moved += value / 2;
+    if (target.buffer == Buffer::stage && !echoes) load.moved += value;
   }
 
   static bool stores_to_others_stages(const Program& program, Rank rank) {
@@ -115,7 +145,9 @@ class Estimate {
     const double transfer = is_flash ? 0 : machine_.signal_s * load.rounds;
     const double tiles =
         std::max(1.0, 2 * load.staged / std::max<double>(1.0, static_cast<double>(machine_.outbox_bytes)));
-    const double work = load.loaded / machine_.load_bytes_per_s + load.stored / machine_.store_bytes_per_s +
+    const bool is_cached = load.of_callers <= static_cast<double>(machine_.cache_bytes);
+    const double memory = is_cached ? 0 : load.of_callers / machine_.memory_bytes_per_s;
+    const double work = memory + load.loaded / machine_.load_bytes_per_s + load.stored / machine_.store_bytes_per_s +
                         load.moved / machine_.move_bytes_per_s + load.messages * machine_.message_s +
                         load.pulled / machine_.pull_bytes_per_s + load.pulled_pieces * machine_.pull_s +
                         load.steps * tiles * machine_.step_s;
@@ -135,19 +167,20 @@ class Estimate {
   const LocalMachine& machine_;
   const Request& request_;
   const Candidate& candidate_;
+  bool is_mapped_;
   Header header_;
   Layout layout_;
 };
 
 }  // namespace
 
-std::vector<Candidate> rank_local(const LocalMachine& machine, const Request& request, Reach reach) {
+std::vector<Candidate> rank_local(const LocalMachine& machine, const Request& request, const Access& access) {
   std::vector<Candidate> ranked;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.collective != request.collective) continue;
     // A plan is built for the least reach it can do with: it then runs wherever there is more.
     for (const Reach level : kReaches) {
-      if (level > reach || (level == Reach::load && !machine.can_pull && reach != Reach::full)) continue;
+      if (level > access.reach || (level >= Reach::load && !machine.can_pull && !access.is_mapped)) continue;
       Candidate candidate;
       candidate.algorithm = &algorithm;
       candidate.shape.collective = request.collective;
@@ -158,8 +191,8 @@ std::vector<Candidate> rank_local(const LocalMachine& machine, const Request& re
       candidate.shape.reach = level;
       if (!algorithm.fits(candidate.shape)) continue;
       // With all memory mapped nothing needs to be pulled.
-      if (reach == Reach::full && level == Reach::load) candidate.shape.reach = Reach::full;
-      candidate.estimate_s = Estimate(machine, request, candidate).seconds();
+      if (access.is_mapped && level == Reach::load) candidate.shape.reach = Reach::full;
+      candidate.estimate_s = Estimate(machine, request, candidate, access.is_mapped).seconds();
       ranked.push_back(std::move(candidate));
       break;
     }

@@ -16,19 +16,30 @@ struct LocalMachine {
   bool can_pull = false;
   double load_bytes_per_s = 20e9;   // of one core, from memory that another core wrote
   double store_bytes_per_s = 20e9;  // of one core
-  double move_bytes_per_s = 8e9;    // lines that another core has written or read since
-  double pull_bytes_per_s = 5e9;
-  double pull_s = 0.5e-6;     // per pulled piece
-  double signal_s = 0.15e-6;  // until another core sees a word
-  double message_s = 0.2e-6;  // a value through a pipe, beside its bytes
-  double switch_s = 1e-6;     // until another rank runs on the same core
+  double move_bytes_per_s = 30e9;   // lines that another core has written or read since
+  double pull_bytes_per_s = 5e9;    // that the kernel copies between two processes, either way
+  double pull_s = 0.3e-6;           // per piece of them
+  double signal_s = 0.15e-6;        // until another core sees a word
+  double message_s = 0.2e-6;        // a value through a pipe, beside its bytes
+  double switch_s = 1e-6;           // until another rank runs on the same core
   double step_s = 30e-9;
-  std::uint64_t flash_bytes = 0;   // staged data up to this size comes with its signal
-  std::uint64_t outbox_bytes = 0;  // what a rank can stage at a time
+  double memory_bytes_per_s = 35e9;     // beside the above, for callers' buffers that no cache holds
+  std::uint64_t cache_bytes = 2 << 20;  // of one core
+  std::uint64_t flash_bytes = 0;        // staged data up to this size comes with its signal
+  std::uint64_t outbox_bytes = 0;       // what a rank can stage at a time
 };
 
-// `reach`: what ranks may do with each other's buffers this time. The best first.
-std::vector<Candidate> rank_local(const LocalMachine& machine, const Request& request, plan::Reach reach);
+// What ranks may do with each other's buffers this time, and how: with loads and stores where they have all of them
+// mapped, otherwise by asking the kernel to copy.
+struct Access {
+  Access(plan::Reach all) : Access(all, all == plan::Reach::full) {}  // NOLINT: a reach alone says it in most cases
+  Access(plan::Reach some, bool mapped) : reach(some), is_mapped(mapped) {}
+  plan::Reach reach;
+  bool is_mapped;
+};
+
+// The best first.
+std::vector<Candidate> rank_local(const LocalMachine& machine, const Request& request, const Access& access);
 
 // A sentence and a table: what was chosen, against what.
 std::string explain_local(const LocalMachine& machine, const Request& request, const std::vector<Candidate>& ranked);

@@ -22,7 +22,7 @@ struct Member {
   std::string host;
   bool is_remote = false;  // on another host: no memory is shared with it
   bool is_same_process = false;
-  bool can_pull = false;      // its memory may be read with process_vm_readv
+  bool can_pull = false;      // its memory may be read and written through the kernel
   std::byte* heap = nullptr;  // its shared heap, mapped here
   std::size_t heap_bytes = 0;
   std::function<bool()> is_alive;  // asked while waiting for long only

@@ -62,16 +62,14 @@ std::unique_ptr<Trial> draw_trial(const Case& proof, const World& world, const W
   return trial;
 }
 
-bool can_pull() {
-  std::byte from{1};
-  std::byte to{};
-  return os::read_memory(getpid(), &to, &from, 1).is_ok();
+bool can_reach_across() {
+  std::byte byte{1};
+  return os::can_write(getpid(), &byte, {&byte, 1});
 }
 
-// What a plan of this reach can be run with.
-std::vector<Sight> sights_of(Reach reach) {
+std::vector<Sight> all_sights() {
   std::vector<Sight> sights = {Sight::same_process, Sight::mapped};
-  if (reach <= Reach::load && can_pull()) sights.push_back(Sight::pulled);
+  if (can_reach_across()) sights.push_back(Sight::across);
   return sights;
 }
 
@@ -135,7 +133,7 @@ TEST(HostEngine, GivesTheBitsOfTheReferenceForEveryAlgorithm) {
           Case wider = proof;
           wider.shape.reach = reach;
           if (reach < proof.shape.reach || !proof.algorithm->fits(wider.shape)) continue;
-          const auto sights = sights_of(reach);
+          const auto sights = all_sights();
           waiting[sights[random.below(sights.size())]].push_back(wider);
         }
       }
@@ -164,7 +162,7 @@ TEST(HostEngine, GivesTheBitsOfTheReferenceForEveryTypeAndOperation) {
       for (const Op op : kOps) {
         if (op != Op::sum && !reduces(collective)) continue;
         const Case& proof = fitting[random.below(fitting.size())];
-        const auto sights = sights_of(proof.shape.reach);
+        const auto sights = all_sights();
         Batch batch(worlds.of(kRanks, sights[random.below(sights.size())]), random);
         batch.add(proof, {.type = type, .op = op});
         ASSERT_EQ(batch.run(), "");

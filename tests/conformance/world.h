@@ -18,9 +18,9 @@
 
 namespace tutti::conformance {
 
-// How a rank gets at the buffers of others: as threads do, through a mapping of their heaps, or by reading the memory
-// of their processes (here its own).
-enum class Sight { same_process, mapped, pulled };
+// How a rank gets at the buffers of others: as threads do, through a mapping of their heaps, or across processes,
+// through the kernel (here its own).
+enum class Sight { same_process, mapped, across };
 
 class World {
  public:

@@ -237,6 +237,7 @@ Result<Launch> create_launch(std::shared_ptr<const Prepared> prepared, const std
   Launch launch;
   launch.prepared = std::move(prepared);
   launch.elements = elements;
+  launch.is_mapped = options.is_mapped;
   set_arithmetic(launch);
   const Prepared& plan = *launch.prepared;
   TUTTI_ASSIGN(launch.outbox, lay_out(plan, options.outbox_bytes, options.tile_bytes_max, elements.bytes));

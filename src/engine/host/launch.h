@@ -87,7 +87,8 @@ struct Launch {
   std::uint64_t flash_chunk_bytes = 0;  // room for a chunk among the staged ones
   std::uint32_t flash_lines = 1;        // that every staging rank fills
   bool is_streaming = false;            // outputs go around the caches
-  Kernel kernel = nullptr;              // nullptr: custom
+  bool is_mapped = false;
+  Kernel kernel = nullptr;  // nullptr: custom
   bool scales_inputs = false;
   double input_factor = 1;  // of a narrow average; a scaled sum has one per rank
   Rank divide_by = 1;       // at finish
@@ -98,6 +99,8 @@ struct LaunchOptions {
   // Both measured with bench/compare: tiles that the second cache holds, and outputs that it does not.
   std::uint64_t tile_bytes_max = 256 << 10;
   std::uint64_t streaming_from_bytes = 1 << 20;  // of a rank's output per call
+  // Whatever others reach they have mapped. Otherwise the kernel may have to copy, which takes some room.
+  bool is_mapped = false;
 };
 
 // Maps: of every rank.

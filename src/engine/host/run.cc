@@ -247,7 +247,7 @@ std::byte* Run::locate(std::uint32_t lane, const Piece& piece, std::uint64_t ski
   }
   const Channel::Place& place = channel_.place(piece.owner);
   const bool is_in = piece.buffer == Buffer::in;
-  if (pid != nullptr) *pid = (is_in ? place.pulls_in : place.pulls_out) ? channel_.peer(piece.owner).pid : 0;
+  *pid = (is_in ? place.pulls_in : place.pulls_out) ? channel_.peer(piece.owner).pid : 0;
   return (is_in ? place.in : place.out) + piece.offset + skip;
 }
 
@@ -259,12 +259,12 @@ Status Run::compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint3
   std::size_t sources = 0;
   std::size_t targets = 0;
   bool is_scaled = false;
-  bool is_pulled = false;
+  int across = 0;  // any process that the kernel has to copy from or to
   const auto add_source = [&](const std::byte* source, double factor, int pid) {
     workspace_.sources[sources] = source;
     workspace_.factors[sources] = factor;
-    workspace_.pids[sources++] = pid;
-    is_pulled = is_pulled || pid != 0;
+    workspace_.source_owners[sources++] = pid;
+    across |= pid;
   };
   if (received != nullptr) add_source(received, 1, 0);
   for (std::size_t i = 0; i < step.source_count; ++i) {
@@ -283,16 +283,25 @@ Status Run::compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint3
     if (!has_met(piece.owner)) return status_;
     if (piece.buffer == Buffer::scratch) workspace_.scratch_size(lane, piece.offset, launch_) = bytes;
     is_streaming = is_streaming && piece.buffer == Buffer::out;
-    workspace_.targets[targets++] = locate(lane, piece, skip, nullptr);
+    int pid = 0;
+    workspace_.targets[targets] = locate(lane, piece, skip, &pid);
+    workspace_.target_owners[targets++] = pid;
+    across |= pid;
   }
-  if (sent != nullptr) workspace_.targets[targets++] = sent;
+  if (sent != nullptr) {
+    workspace_.targets[targets] = sent;
+    workspace_.target_owners[targets++] = 0;
+  }
   const Value value{.sources = {workspace_.sources.data(), sources},
                     .targets = {workspace_.targets.data(), targets},
                     .bytes = bytes,
                     .factors = is_scaled ? workspace_.factors.data() : nullptr,
                     .finish = step.finish,
                     .is_streaming = is_streaming};
-  if (is_pulled) return compute_pulled(launch_, custom_, workspace_, value, {workspace_.pids.data(), sources});
+  if (across != 0) {
+    return compute_across(launch_, custom_, workspace_, value,
+                          {{workspace_.source_owners.data(), sources}, {workspace_.target_owners.data(), targets}});
+  }
   compute(launch_, custom_, workspace_, value);
   return {};
 }

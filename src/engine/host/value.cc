@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/assert.h"
 #include "os/remote_memory.h"
 
 namespace tutti::engine {
@@ -48,29 +49,61 @@ void compute(const Launch& launch, const CustomOperation* custom, Workspace& wor
   }
 }
 
-Status compute_pulled(const Launch& launch, const CustomOperation* custom, Workspace& workspace, const Value& value,
-                      std::span<const int> pids) {
-  // A plain copy is pulled straight to where it belongs.
-  const bool is_copy = value.sources.size() == 1 && value.targets.size() == 1 && value.factors == nullptr;
-  if (is_copy && !value.finish && pids[0] != 0) {
-    return os::read_memory(pids[0], value.targets[0], value.sources[0], value.bytes);
+namespace {
+
+// Straight to where it belongs, where no copy is between two other processes.
+Status copy_across(const Value& value, const Owners& owners) {
+  const int from = owners.sources[0];
+  for (std::size_t i = 0; i < value.targets.size(); ++i) {
+    std::byte* target = value.targets[i];
+    const std::byte* source = value.sources[0];
+    if (target == source && owners.targets[i] == from) continue;
+    if (const int to = owners.targets[i]; to != 0) {
+      TUTTI_TRY(os::write_memory(to, target, source, value.bytes));
+    } else if (from != 0) {
+      TUTTI_TRY(os::read_memory(from, target, source, value.bytes));
+    } else {
+      copy(source, {&target, 1}, value.bytes, value.is_streaming);
+    }
   }
+  return {};
+}
+
+}  // namespace
+
+Status compute_across(const Launch& launch, const CustomOperation* custom, Workspace& workspace, const Value& value,
+                      const Owners& owners) {
+  const auto is_here = [](int pid) { return pid == 0; };
+  const bool has_targets_here = std::all_of(owners.targets.begin(), owners.targets.end(), is_here);
+  const bool is_copy =
+      value.sources.size() == 1 && value.factors == nullptr && (!value.finish || launch.divide_by == 1);
+  if (is_copy && (has_targets_here || owners.sources[0] == 0)) return copy_across(value, owners);
+  const std::size_t source_count = value.sources.size();
+  TUTTI_ASSERT(workspace.has_bounces(source_count + 2), "launches of plans that combine across processes have room");
+  std::byte* const result = workspace.bounce(source_count + 1);  // the first is the custom operation's
   const std::uint64_t step = piece_bytes(launch);
   for (std::uint64_t at = 0; at < value.bytes; at += step) {
     Value piece = value;
     piece.bytes = std::min(step, value.bytes - at);
-    for (std::size_t i = 0; i < value.sources.size(); ++i) {
+    for (std::size_t i = 0; i < source_count; ++i) {
       const std::byte*& source = workspace.piece_sources[i];
       source = value.sources[i] + at;
-      if (pids[i] == 0) continue;
-      std::byte* bounce = workspace.bounce(i + 1);  // the first is the custom operation's
-      TUTTI_TRY(os::read_memory(pids[i], bounce, source, piece.bytes));
+      if (owners.sources[i] == 0) continue;
+      std::byte* bounce = workspace.bounce(i + 1);
+      TUTTI_TRY(os::read_memory(owners.sources[i], bounce, source, piece.bytes));
       source = bounce;
     }
-    for (std::size_t i = 0; i < value.targets.size(); ++i) workspace.piece_targets[i] = value.targets[i] + at;
-    piece.sources = {workspace.piece_sources.data(), value.sources.size()};
+    for (std::size_t i = 0; i < value.targets.size(); ++i) {
+      workspace.piece_targets[i] = owners.targets[i] == 0 ? value.targets[i] + at : result;
+    }
+    piece.sources = {workspace.piece_sources.data(), source_count};
     piece.targets = {workspace.piece_targets.data(), value.targets.size()};
+    piece.is_streaming = value.is_streaming && has_targets_here;
     compute(launch, custom, workspace, piece);
+    for (std::size_t i = 0; i < value.targets.size(); ++i) {
+      if (owners.targets[i] == 0) continue;
+      TUTTI_TRY(os::write_memory(owners.targets[i], value.targets[i] + at, result, piece.bytes));
+    }
   }
   return {};
 }

@@ -1,4 +1,5 @@
-// The arithmetic of one chunk of one step: combining, copying, pulling and custom operations behind one door.
+// The arithmetic of one chunk of one step: combining, copying, also across processes, and custom operations behind one
+// door.
 #pragma once
 
 #include <span>
@@ -21,8 +22,13 @@ struct Value {
 
 void compute(const Launch& launch, const CustomOperation* custom, Workspace& workspace, const Value& value);
 
-// The same where sources are addresses in other processes: pids[i] is whose source i is, 0 where it is here.
-Status compute_pulled(const Launch& launch, const CustomOperation* custom, Workspace& workspace, const Value& value,
-                      std::span<const int> pids);
+// The same where some are addresses in other processes, between which the kernel copies: whose source or target each
+// is, 0 where it is here.
+struct Owners {
+  std::span<const int> sources;
+  std::span<const int> targets;
+};
+Status compute_across(const Launch& launch, const CustomOperation* custom, Workspace& workspace, const Value& value,
+                      const Owners& owners);
 
 }  // namespace tutti::engine

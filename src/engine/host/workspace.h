@@ -24,9 +24,10 @@ class Workspace {
   std::vector<const std::byte*> sources;
   std::vector<std::byte*> targets;
   std::vector<double> factors;
-  std::vector<int> pids;
+  std::vector<int> source_owners;  // processes, where the kernel has to copy
+  std::vector<int> target_owners;
   std::vector<transport::Stretch> stretches;
-  // Of the piece of it that is being pulled.
+  // Of the piece of it that is at work where the kernel copies.
   std::vector<const std::byte*> piece_sources;
   std::vector<std::byte*> piece_targets;
 
@@ -38,7 +39,8 @@ class Workspace {
     return scratch_sizes_[lane * launch.prepared->scratch_chunks + chunk];
   }
 
-  // Where pulled sources and custom operations put a piece of a value. Small enough to stay in the second cache.
+  // Where pulled sources, results for others and custom operations have a piece of a value. Small enough to stay in the
+  // second cache.
   static constexpr std::size_t kBounceBytes = 64 << 10;
   std::byte* bounce(std::size_t index) { return bounce_.data() + index * kBounceBytes; }
   bool has_bounces(std::size_t count) const { return bounce_.size() >= count * kBounceBytes; }

@@ -6,6 +6,7 @@
 #include "plan/algorithms/chain.h"
 #include "plan/algorithms/direct.h"
 #include "plan/algorithms/echo.h"
+#include "plan/algorithms/halves.h"
 #include "plan/algorithms/halving.h"
 #include "plan/algorithms/hierarchical.h"
 #include "plan/algorithms/hierarchical_pipes.h"
@@ -51,6 +52,10 @@ template <Reach least>
 bool is_pair_within(const Shape& s) {
   return is_within<least>(s) && s.root != s.peer;
 }
+template <Reach least>
+bool is_two_within(const Shape& s) {
+  return is_within<least>(s) && s.ranks == 2;
+}
 bool is_hierarchy(const Shape& s) {
   const std::uint32_t hosts = is_group(s) ? host_count(s) : 1;
   return hosts > 1 && hosts < static_cast<std::uint32_t>(s.ranks);
@@ -64,6 +69,7 @@ bool is_ring_hierarchy(const Shape& s) {
 
 std::uint32_t no_blocks(const Shape&) { return 0; }
 std::uint32_t one_block(const Shape&) { return 1; }
+std::uint32_t two_blocks(const Shape&) { return 2; }
 std::uint32_t block_per_rank(const Shape& s) { return static_cast<std::uint32_t>(s.ranks); }
 std::uint32_t block_per_participant(const Shape& s) { return halving::participants(s.ranks); }
 
@@ -133,6 +139,7 @@ constexpr std::string_view kStaged = "sums by block through stages; two rounds, 
 constexpr std::string_view kEcho =
     "as staged, but sums go back to where the inputs were staged; fewest cache lines move";
 constexpr std::string_view kPull = "ranks load from each other's memory and store only to their own";
+constexpr std::string_view kHalves = "giver and taker carry one half each; both copy at the same time";
 constexpr std::string_view kRing = "blocks go around a ring; least data, n - 1 hops a phase";
 constexpr std::string_view kHalving = "partners exchange halves at doubling distances; least data, log n hops";
 constexpr std::string_view kTree = "two complementary binary trees; log n hops, tiles in a pipeline";
@@ -152,6 +159,7 @@ constexpr std::string_view kNeedsStage = "2 to 1,024 ranks on one host, with rea
 constexpr std::string_view kNeedsLoad = "2 to 1,024 ranks on one host, with reach load or more";
 constexpr std::string_view kNeedsLoadApart = "2 to 1,024 ranks on one host, with reach load or more, not in place";
 constexpr std::string_view kNeedsFull = "2 to 1,024 ranks on one host, with reach full";
+constexpr std::string_view kNeedsFullTwo = "2 ranks on one host, with reach full";
 constexpr std::string_view kNeedsFullApart = "2 to 1,024 ranks on one host, with reach full, not in place";
 constexpr std::string_view kNeedsHosts = "several hosts, one of them with several ranks";
 constexpr std::string_view kNeedsRingHosts = "2 to 1,024 hosts, one of them with several ranks";
@@ -226,6 +234,8 @@ constexpr std::array kAlgorithms = {
               in_lanes<publish::broadcast>, Reach::stage, kOnlyReaches, kUsesStage},
     Algorithm{"pull", C::broadcast, kPull, kNeedsLoad, is_within<Reach::load>, one_block, in_lanes<direct::broadcast>,
               Reach::load, kOnlyReaches},
+    Algorithm{"halves", C::broadcast, kHalves, kNeedsFullTwo, is_two_within<Reach::full>, two_blocks,
+              in_lanes<halves::broadcast>, Reach::full, kOnlyReaches},
     Algorithm{"chain", C::broadcast, kChain, kNeedsTwo, is_chain, one_block, in_lanes<chain::broadcast>},
     Algorithm{"tree", C::broadcast, kTree, kNeedsTwo, is_group, one_block, in_lanes<tree::broadcast>},
     Algorithm{"hierarchical_chain", C::broadcast, kHierarchical, kNeedsHosts, is_hierarchy, block_per_rail_with_reach,
@@ -304,6 +314,8 @@ constexpr std::array kAlgorithms = {
               between_two<publish::send_receive>, Reach::stage, kOnlyReaches, kUsesStage},
     Algorithm{"pull", C::send_receive, kPull, kNeedsLoad, is_pair_within<Reach::load>, one_block,
               between_two<direct::send_receive>, Reach::load, kOnlyReaches},
+    Algorithm{"halves", C::send_receive, kHalves, kNeedsFull, is_pair_within<Reach::full>, two_blocks,
+              between_two<halves::send_receive>, Reach::full, kOnlyReaches},
     Algorithm{"pairwise", C::send_receive, kPairwise, kNeedsNothing, [](const Shape& s) { return s.orders.empty(); },
               one_block, between_two<pairwise::send_receive>},
 };

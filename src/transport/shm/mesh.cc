@@ -216,8 +216,8 @@ Result<Mesh::Met> Mesh::answer_of(const Called& called, Packet packet) const {
 
 Result<Mesh::Met> Mesh::meet(const Hello& hello, const Peer& peer, os::FileDescriptor heap) const {
   TUTTI_ASSIGN(os::Segment segment, os::Segment::adopt(std::move(heap), hello.heap_bytes));
-  const auto* const probe = reinterpret_cast<const void*>(hello.probe_address);  // NOLINT: of the other process
-  const bool can_pull = peer.pid > 0 && os::can_read(peer.pid, probe, hello.probe_word);
+  auto* const probe = reinterpret_cast<void*>(hello.probe_address);  // NOLINT: of the other process
+  const bool can_pull = peer.pid > 0 && os::can_write(peer.pid, probe, hello.probe_word);
   const pid_t pid = peer.pid > 0 ? peer.pid : static_cast<pid_t>(hello.sender_pid);
   return Met{hello.sender_key, std::make_shared<const Process>(pid, own_.host, std::move(segment), can_pull)};
 }

@@ -21,7 +21,7 @@ class Process {
   bool is_self() const { return is_self_; }
   std::byte* heap() const { return heap_; }
   std::size_t heap_bytes() const { return heap_bytes_; }
-  // Its memory may be read with os::read_memory: found out when it was met.
+  // Its memory may be read and written with os::read_memory and write_memory: found out when it was met.
   bool can_pull() const { return can_pull_; }
   // By the record lock on its heap, which the kernel drops when the process ends, also while it is a zombie.
   bool is_alive() const;
