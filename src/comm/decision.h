@@ -36,10 +36,11 @@ struct Decision {
 struct DecisionContext {
   planner::LocalMachine machine;
   Rank self = 0;
-  bool is_one_process = false;   // everybody's memory is everybody's
-  std::vector<Rank> hosts = {};  // of each rank; empty: all are on one
-  NetworkRates network = {};     // between hosts
-  std::string algorithm;         // instead of the planner's choice
+  bool is_one_process = false;       // everybody's memory is everybody's
+  bool is_host_one_process = false;  // that of the ranks of this host
+  std::vector<Rank> hosts = {};      // of each rank; empty: all are on one
+  NetworkRates network = {};         // between hosts
+  std::string algorithm;             // instead of the planner's choice
   engine::LaunchOptions launch;
 };
 

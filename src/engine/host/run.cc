@@ -119,7 +119,8 @@ void Run::expect(std::uint32_t lane, const LaunchStep& step, Rank from) {
 std::byte* Run::place_of(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint32_t piece) {
   const std::size_t per_chunk = std::size_t{step.source_count} + step.target_count;
   const std::uint64_t skip = workspace_.cursors[lane].tile * launch_.tile_bytes;
-  return locate(lane, launch_.lanes[lane].pieces[step.first_piece + chunk * per_chunk + piece], skip, nullptr);
+  int unused = 0;  // of this process
+  return locate(lane, launch_.lanes[lane].pieces[step.first_piece + chunk * per_chunk + piece], skip, &unused);
 }
 
 // Whether what this step writes to the outbox overwrites nothing that somebody still reads.
