@@ -124,13 +124,13 @@ void EventLoop::wait(Deadline deadline) {
   std::array<epoll_event, kEventsAtOnce> events;
   const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsAtOnce, milliseconds_until(deadline));
   for (int index = 0; index < count; ++index) {
-    const epoll_event& event = events[static_cast<std::size_t>(index)];
-    if (event.data.u64 == kWakeupId) {
+    const std::uint64_t id = events[static_cast<std::size_t>(index)].data.u64;  // copied: the kernel packs its events
+    if (id == kWakeupId) {
       std::uint64_t ignored = 0;
       [[maybe_unused]] const ssize_t count_of_bytes = ::read(wakeup_.get(), &ignored, sizeof(ignored));
       continue;
     }
-    const auto found = watched_.find(event.data.u64);
+    const auto found = watched_.find(id);
     if (found == watched_.end()) continue;
     const std::shared_ptr<Ready> ready = found->second.ready;
     (*ready)();

@@ -28,19 +28,19 @@ void set_option(int fd, int level, int name, int value) {
 }
 
 void set_silence(int fd, std::chrono::milliseconds silence_max) {
-  if (silence_max.count() <= 0) return;
-  const auto limit = std::min<std::int64_t>(silence_max.count(), std::numeric_limits<int>::max());
+  const auto limit = std::clamp<std::int64_t>(silence_max.count(), 0, std::numeric_limits<int>::max());
   const int milliseconds = static_cast<int>(limit);
   constexpr int kMsPerSecond = 1000;
   const int seconds = std::max(1, milliseconds / kMsPerSecond);
-  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, limit > 0 ? 1 : 0);
+  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds);
+  if (limit == 0) return;
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 2));
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 4));
   set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 2);
-  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds);
 }
 
-void set_options(int fd, const TcpOptions& options) {
+void apply(int fd, const TcpOptions& options) {
   const auto bytes = [](std::size_t count) {
     return static_cast<int>(std::min<std::size_t>(count, std::numeric_limits<int>::max() / 2));
   };
@@ -83,7 +83,7 @@ Result<TcpAddress> bound_address(int fd, std::string_view whose) {
 Result<TcpSocket> TcpSocket::start_connect(const TcpAddress& to, const std::optional<TcpAddress>& from,
                                            const TcpOptions& options) {
   TUTTI_ASSIGN(FileDescriptor fd, create_socket(to));
-  set_options(fd.get(), options);
+  apply(fd.get(), options);
   if (from) {
     set_option(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);  // the port is chosen when the target is known
     if (::bind(fd.get(), from->get(), from->length()) != 0)
@@ -140,6 +140,8 @@ Result<std::size_t> TcpSocket::try_write(std::span<const iovec> data) {
   return failure("writing to", errno);
 }
 
+void TcpSocket::set_options(const TcpOptions& options) noexcept { apply(fd_.get(), options); }
+
 void TcpSocket::shutdown_write() noexcept { ::shutdown(fd_.get(), SHUT_WR); }
 
 Status TcpSocket::wait_readable(Deadline deadline) {
@@ -158,7 +160,7 @@ Result<TcpListener> TcpListener::listen(const TcpAddress& address, const TcpOpti
   TUTTI_ASSIGN(FileDescriptor fd, create_socket(address));
   set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (address.is_ipv6()) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, address.is_any() ? 0 : 1);
-  set_options(fd.get(), options);  // those it accepts inherit buffers and congestion control
+  apply(fd.get(), options);  // those it accepts inherit buffers and congestion control
   if (::bind(fd.get(), address.get(), address.length()) != 0 || ::listen(fd.get(), kBacklog) != 0) {
     const int error = errno;
     const std::string_view remedy = error == EADDRINUSE ? "; choose another port, or 0 for any that is free" : "";
@@ -181,7 +183,7 @@ Result<std::optional<TcpSocket>> TcpListener::try_accept() {
   socklen_t length = sizeof(storage);
   FileDescriptor fd(::accept4(fd_.get(), reinterpret_cast<sockaddr*>(&storage), &length, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (fd.is_open()) {
-    set_options(fd.get(), options_);
+    apply(fd.get(), options_);
     return std::optional<TcpSocket>(TcpSocket(std::move(fd), TcpAddress::of_kernel(storage)));
   }
   const int error = errno;

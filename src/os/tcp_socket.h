@@ -22,7 +22,8 @@ struct TcpOptions {
   std::size_t receive_buffer_bytes = 0;
   // Such as "cubic"; empty or unknown to the kernel: what the machine uses.
   std::string congestion = {};
-  // A connection over which nothing is acknowledged for so long, while something is sent or not, is over. 0: minutes.
+  // A connection over which nothing is acknowledged for so long, or nothing is taken, is over. 0: after many minutes,
+  // and never while the other side only takes nothing.
   std::chrono::milliseconds silence_max = std::chrono::milliseconds(0);
 };
 
@@ -43,7 +44,8 @@ class TcpSocket {
   // data. peer_lost: the other end has closed or reset the connection; network: anything else.
   Result<std::size_t> try_read(std::span<const iovec> space);
   Result<std::size_t> try_write(std::span<const iovec> data);
-  void shutdown_write() noexcept;  // the other end reads an end of stream after what was sent
+  void set_options(const TcpOptions& options) noexcept;  // in the place of those it was made with
+  void shutdown_write() noexcept;                        // the other end reads an end of stream after what was sent
 
   Status wait_readable(Deadline deadline);  // timed_out at the deadline
   Status wait_writable(Deadline deadline);

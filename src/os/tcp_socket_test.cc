@@ -169,6 +169,11 @@ TEST(TcpSocket, TakesOptionsAndWorksWithoutThoseTheKernelRefuses) {
   EXPECT_EQ(value, 4000);
   ::getsockopt(client->descriptor(), SOL_SOCKET, SO_KEEPALIVE, &value, &length);
   EXPECT_EQ(value, 1);
+  client->set_options({});
+  ::getsockopt(client->descriptor(), IPPROTO_TCP, TCP_USER_TIMEOUT, &value, &length);
+  EXPECT_EQ(value, 0);
+  ::getsockopt(client->descriptor(), SOL_SOCKET, SO_KEEPALIVE, &value, &length);
+  EXPECT_EQ(value, 0);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "os/backoff.h"
 #include "os/clock.h"
 #include "os/error_text.h"
+#include "os/poll.h"
 
 namespace tutti::os {
 namespace {
@@ -73,26 +74,6 @@ Result<FileDescriptor> create_socket(SocketKind kind) {
                                              "('ulimit -n')",
                                              error_text(errno)));
   return fd;
-}
-
-std::uint64_t remaining_ns(Deadline deadline) {
-  const Time time = now();
-  return deadline.has_passed(time) ? 0 : deadline.at.ns - time.ns;
-}
-
-// True: ready or in failure, which the next call on the socket will tell. False: the deadline has passed.
-bool poll_until(int fd, short events, Deadline deadline) {
-  constexpr std::uint64_t kSliceNs = 3'600'000'000'000;  // what fits any timespec; the loop does the rest
-  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-  while (true) {
-    const std::uint64_t left = remaining_ns(deadline);
-    const std::uint64_t slice = std::min(left, kSliceNs);
-    const timespec timeout{static_cast<time_t>(slice / kNsPerSecond), static_cast<long>(slice % kNsPerSecond)};
-    pollfd entry{fd, events, 0};
-    const int ready = ::ppoll(&entry, 1, &timeout, nullptr);
-    if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
-    if (left == 0) return false;
-  }
 }
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }

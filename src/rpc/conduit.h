@@ -38,6 +38,7 @@ class Conduit {
   Status read_exactly(std::span<std::byte> space, Deadline deadline);
   Status write_all(std::span<const std::byte> data, Deadline deadline);
 
+  void set_options(const os::TcpOptions& options) noexcept { socket_.set_options(options); }
   void shutdown_write() noexcept { socket_.shutdown_write(); }  // after what was written; nothing can be written then
   bool is_encrypted() const { return tls_ != nullptr; }
   int fd() const { return socket_.descriptor(); }

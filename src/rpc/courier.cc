@@ -141,6 +141,7 @@ void Courier::Core::enter(Greeted greeted) {
     ++counters_.unwanted_data;
     return;
   }
+  greeted.conduit.set_options(options_.data);
   data_handler_(greeted.peer.id, std::move(greeted.announcement), std::move(greeted.conduit));
 }
 

@@ -31,7 +31,7 @@ struct CourierOptions {
   std::vector<std::string> listen = {};
   std::optional<std::string> connect_from = {};  // the local address of outgoing connections, such as "10.0.0.1"
   os::TcpOptions control = {.silence_max = std::chrono::seconds(10)};
-  os::TcpOptions data = {};
+  os::TcpOptions data = {};  // a rank may be late and take nothing for long: no limit to silence by itself
   // Limits; the values are for tests.
   std::size_t visitors_max = 64;  // unauthenticated connections at a time; the oldest goes first
   std::chrono::nanoseconds greeting_time = std::chrono::seconds(5);

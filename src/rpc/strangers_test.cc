@@ -48,7 +48,7 @@ TEST(Strangers, WithAnotherSecretAreRefusedOnBothSides) {
     EXPECT_NE(loss.text.find("does not know this job's secret"), std::string::npos) << loss.text;
     EXPECT_NE(loss.text.find(one.courier->addresses().front()), std::string::npos) << loss.text;
     EXPECT_EQ(loss.text.find(reveal_hex(options.secret).substr(0, 8)), std::string::npos);
-    EXPECT_TRUE(eventually([&] { return one.courier->counters().wrong_secret == 1; }));
+    EXPECT_TRUE(eventually([&] { return one.courier->counters().wrong_secret >= 1; }));
     EXPECT_TRUE(one.listener.messages().empty());
   }
 }
