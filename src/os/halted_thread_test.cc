@@ -43,6 +43,7 @@ class Counting {
     munmap(count_, 4096);
   }
   pid_t pid() const { return child_; }
+  std::uint64_t count() const { return count_->load(); }
   bool counts_on() const {
     const std::uint64_t before = count_->load();
     const Deadline deadline = Deadline::after(now(), std::chrono::seconds(30));
@@ -81,9 +82,15 @@ TEST(HaltedThread, ThatWasStoppedStaysStopped) {
   kill(child.pid(), SIGSTOP);
   siginfo_t change{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child.pid()), &change, WSTOPPED | WNOWAIT), 0);
+  const std::uint64_t counted = child.count();
   const auto copy = copy_thread(child.pid(), milliseconds(2000));
   if (is_forbidden(copy)) GTEST_SKIP() << copy.status().text();
+  // The kernel wakes it and lets it stop again without running a step of it.
+  const Deadline deadline = Deadline::after(now(), std::chrono::seconds(30));
+  while (state_of(child.pid()) != ProcessState::stopped && !deadline.has_passed(now())) {
+  }
   EXPECT_EQ(state_of(child.pid()), ProcessState::stopped);
+  EXPECT_EQ(child.count(), counted);
   kill(child.pid(), SIGCONT);
   EXPECT_TRUE(child.counts_on());
 }
