@@ -234,10 +234,9 @@ TEST_F(LabTest, NothingIsLeftOfALabWhoseMakerIsKilled) {
   const Board board;
   Crew crew(1, [&](int) -> std::string {
     const Lab lab = create();
-    const auto sleeper = lab.start(0, {.words = {"sleep", "600"}});
-    if (!sleeper) return "no sleeper";
+    start_daemon(lab);
     board.started().store(static_cast<std::uint32_t>(lab.keeper(0)));
-    board.released().store(static_cast<std::uint32_t>(sleeper->pid()));
+    for (const pid_t pid : lab.processes()) board.released().store(static_cast<std::uint32_t>(pid));
     for (;;) ::pause();
   });
   ASSERT_TRUE(Board::wait_for(board.released(), 1));

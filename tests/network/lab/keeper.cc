@@ -13,7 +13,9 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <filesystem>
 
+#include "base/text.h"
 #include "os/error_text.h"
 #include "os/file_descriptor.h"
 #include "os/small_file.h"
@@ -66,9 +68,31 @@ Status become_host(const Identity& identity) {
   return identity.hosts.empty() ? Status() : cover("/etc/hosts", identity.hosts);
 }
 
+std::string network_of(pid_t pid) {
+  std::error_code none;
+  return std::filesystem::read_symlink(fmt::format("/proc/{}/ns/net", pid), none).string();
+}
+
+// Daemons have left the groups and the parents by which others would find them. What is being started meanwhile is
+// found the next time.
+void kill_all() {
+  constexpr int kTriesMax = 100;
+  for (int i = 0; i < kTriesMax; ++i) {
+    const std::vector<pid_t> left = processes_on(::getpid());
+    if (left.empty()) return;
+    for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    ::usleep(1000);
+  }
+}
+
 // The child says one sentence when it could not become a host, and nothing when it could.
 [[noreturn]] void keep(const Identity& identity, pid_t maker, int answer) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigset_t end;
+  ::sigemptyset(&end);
+  ::sigaddset(&end, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &end, nullptr);
+  ::setpgid(0, 0);  // what a terminal sends to the group of the maker must not end the network while that cleans up
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != maker) ::_exit(1);
   const Status status = become_host(identity);
   if (!status) {
@@ -77,7 +101,10 @@ Status become_host(const Identity& identity) {
     ::_exit(1);
   }
   ::close_range(3, UINT_MAX, 0);  // whoever waits for the end of a pipe shall not wait for this process
-  for (;;) ::pause();
+  for (int signal = 0; ::sigwait(&end, &signal) != 0;) {
+  }
+  kill_all();
+  ::_exit(0);
 }
 
 std::string read_to_end(int file) {
@@ -114,6 +141,18 @@ Keeper::~Keeper() {
   ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+std::vector<pid_t> processes_on(pid_t keeper) {
+  const std::string network = network_of(keeper);
+  std::vector<pid_t> found;
+  std::error_code none;
+  for (auto entry = std::filesystem::directory_iterator("/proc", none); entry != std::filesystem::directory_iterator();
+       entry.increment(none)) {
+    const auto pid = text::integer_of<pid_t>(entry->path().filename().string());
+    if (pid && *pid != keeper && !network.empty() && network_of(*pid) == network) found.push_back(*pid);
+  }
+  return found;
 }
 
 Status enter_host(pid_t keeper) {

@@ -1,10 +1,12 @@
-// A process that only holds the namespaces of one virtual host: when it ends, and it ends with its maker, so do they.
+// A process that only holds the namespaces of one virtual host. It ends with its maker, and takes all that runs on the
+// host with it.
 #pragma once
 
 #include <sys/types.h>
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tutti/status.h"
 
@@ -34,6 +36,9 @@ class Keeper {
   explicit Keeper(pid_t pid) : pid_(pid) {}
   pid_t pid_ = 0;
 };
+
+// What runs on the host of this keeper, whoever started it, without the keeper.
+std::vector<pid_t> processes_on(pid_t keeper);
 
 // Moves the calling process, which must have one thread, to the host that this process keeps. It stays in its folder.
 Status enter_host(pid_t keeper);

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 
-#include "base/text.h"
 #include "os/clock.h"
 #include "os/small_file.h"
 
@@ -61,11 +59,6 @@ std::string seen_by(const Keeper& keeper, const std::string& interface, std::str
   const auto text =
       os::read_small_file(fmt::format("/proc/{}/root/sys/class/net/{}/{}", keeper.pid(), interface, file));
   return text.value_or("");
-}
-
-std::string network_of(pid_t pid) {
-  std::error_code none;
-  return std::filesystem::read_symlink(fmt::format("/proc/{}/ns/net", pid), none).string();
 }
 
 // Everything that a lab needs, tried on a host that nobody else sees.
@@ -236,18 +229,12 @@ Status Lab::set_congestion_control(const std::string& name) {
 }
 
 std::vector<pid_t> Lab::processes() const {
-  std::vector<std::string> networks;
-  for (const Keeper& keeper : hosts_) networks.push_back(network_of(keeper.pid()));
-  std::vector<pid_t> found;
-  std::error_code none;
-  for (auto entry = std::filesystem::directory_iterator("/proc", none); entry != std::filesystem::directory_iterator();
-       entry.increment(none)) {
-    const auto pid = text::integer_of<pid_t>(entry->path().filename().string());
-    if (!pid || std::find(networks.begin(), networks.end(), network_of(*pid)) == networks.end()) continue;
-    const auto is_it = [&](const Keeper& keeper) { return keeper.pid() == *pid; };
-    if (std::none_of(hosts_.begin(), hosts_.end(), is_it)) found.push_back(*pid);
+  std::vector<pid_t> all;
+  for (const Keeper& keeper : hosts_) {
+    const std::vector<pid_t> found = processes_on(keeper.pid());
+    all.insert(all.end(), found.begin(), found.end());
   }
-  return found;
+  return all;
 }
 
 bool Lab::clear(std::chrono::nanoseconds grace) const {
