@@ -10,7 +10,7 @@
 namespace tutti::bench {
 
 // False while communicators reach only their own host; then only the peers are timed across hosts.
-inline constexpr bool kTuttiCrossesHosts = false;
+inline constexpr bool kTuttiCrossesHosts = true;
 
 std::vector<Contender> contenders_across_hosts();
 

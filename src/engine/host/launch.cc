@@ -234,6 +234,11 @@ std::uint64_t OutboxLayout::key() const {
 
 Result<Launch> create_launch(std::shared_ptr<const Prepared> prepared, const std::vector<ChunkMap>& maps,
                              const Elements& elements, const LaunchOptions& options, Rank self) {
+  if (prepared->program.lanes.size() > transport::kLanesMax) {
+    return Status(Code::unsupported,
+                  fmt::format("{} with {} lanes cannot run here; at most {} are possible", prepared->header.algorithm,
+                              prepared->program.lanes.size(), transport::kLanesMax));
+  }
   Launch launch;
   launch.prepared = std::move(prepared);
   launch.elements = elements;
