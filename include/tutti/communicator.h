@@ -143,6 +143,14 @@ class Communicator {
   static constexpr int kNoColor = -1;
   Result<std::optional<Communicator>> split(int color, int key = 0);
 
+  // The ranks that are left as a communicator of their own, in the order of their ranks here. All of them call this,
+  // usually because this communicator has ended with peer_lost; it has ended in any case when this returns. They agree
+  // on who they are although messages get lost. For communicators that were started with an Identifier.
+  Result<Communicator> shrink(std::chrono::nanoseconds timeout = std::chrono::seconds(5));
+  // A communicator of these ranks, which keep their ranks, and of newcomers, who call create() with the same identifier
+  // and size. All ranks of this one call this.
+  Result<Communicator> grow(const Identifier& identifier, Rank size);
+
   // Ends every call that waits here or on any other rank, and all later ones, with this reason. From any thread, any
   // number of times; the first reason stays.
   void abort(const Status& why) noexcept;

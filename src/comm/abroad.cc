@@ -56,8 +56,8 @@ std::string activity_text(std::uint32_t call, const Bytes& answer) {
 
 }  // namespace
 
-Abroad::Abroad(std::shared_ptr<Job> job, std::vector<Rank> job_ranks, Side& side, Links::Shape shape)
-    : job_(std::move(job)), job_ranks_(std::move(job_ranks)), side_(side), shape_(shape), links_(shape_, dialer()) {
+Abroad::Abroad(std::shared_ptr<Job> job, std::vector<ActorId> actors, Side& side, const Links::Shape& shape)
+    : job_(std::move(job)), actors_(std::move(actors)), side_(side), shape_(shape), links_(shape_, dialer()) {
   job_->enrol(shape_.communicator, *this);
 }
 
@@ -69,14 +69,14 @@ Abroad::~Abroad() {
 Links::Dialer Abroad::dialer() {
   return {.rails =
               [this](Rank rank) {
-                const auto rails = job_->rails_to(job_rank(rank));
+                const auto rails = job_->rails_to(actor(rank));
                 return rails ? static_cast<std::uint32_t>(rails->rails.size()) : 1;
               },
           .dial = [this](Rank rank, std::uint32_t rail, std::span<const std::byte> hello,
-                         Deadline deadline) { return job_->dial(job_rank(rank), rail, hello, deadline); },
+                         Deadline deadline) { return job_->dial(actor(rank), rail, hello, deadline); },
           .name =
               [this](Rank rank, std::uint32_t rail) {
-                const auto rails = job_->rails_to(job_rank(rank));
+                const auto rails = job_->rails_to(actor(rank));
                 if (!rails || rail >= rails->rails.size()) return fmt::format("connection {} to rank {}", rail, rank);
                 const bootstrap::Rail& used = rails->rails[rail];
                 return fmt::format("{} to rank {} ({} to {})", used.local_interface, rank, os::text_of(used.local),
@@ -85,9 +85,9 @@ Links::Dialer Abroad::dialer() {
           .warn = [rank = shape_.rank](const std::string& text) { log::write(LogLevel::warning, rank, text); }};
 }
 
-Rank Abroad::rank_of(Rank job_rank) const {
-  const auto found = std::find(job_ranks_.begin(), job_ranks_.end(), job_rank);
-  return found == job_ranks_.end() ? kNoRank : static_cast<Rank>(found - job_ranks_.begin());
+Rank Abroad::rank_of(ActorId actor) const {
+  const auto found = std::find(actors_.begin(), actors_.end(), actor);
+  return found == actors_.end() ? kNoRank : static_cast<Rank>(found - actors_.begin());
 }
 
 void Abroad::spread_end(Code code, std::string_view why) noexcept {
@@ -104,7 +104,7 @@ void Abroad::spread_leaving() noexcept {
   job_->spread(shape_.communicator, std::move(notice));
 }
 
-void Abroad::hear(Rank from, std::span<const std::byte> notice) {
+void Abroad::hear(ActorId from, std::span<const std::byte> notice) {
   ByteReader reader(notice);
   const auto kind = reader.number<std::uint8_t>();
   const Rank rank = rank_of(from);
@@ -118,7 +118,7 @@ void Abroad::hear(Rank from, std::span<const std::byte> notice) {
   side_.end_here(static_cast<Code>(*code), text_of(reader.rest()));
 }
 
-Bytes Abroad::answer(Rank, std::span<const std::byte>) {
+Bytes Abroad::answer() {
   const transport::Block& block = side_.own_block();
   Activity activity{.entered = transport::Tag{block.head().tag.load(std::memory_order_acquire)}.call(),
                     .done = block.progress().calls_done.load(std::memory_order_acquire),
@@ -136,17 +136,36 @@ void Abroad::accept(std::span<const std::byte> hello, rpc::Conduit conduit) {
   links_.accept(*parsed, std::move(conduit));
 }
 
-// Whoever waits for that rank finds out when it looks; nobody else need care.
-void Abroad::lose(Rank) {}
+std::unique_ptr<Outside> Abroad::part(std::span<const Rank> ranks, Side& side, const Links::Shape& shape) const {
+  std::vector<ActorId> actors;
+  for (const Rank rank : ranks) actors.push_back(actor(rank));
+  return std::make_unique<Abroad>(job_, std::move(actors), side, shape);
+}
 
-bool Abroad::is_gone(Rank rank) const { return !job_->why_gone(job_rank(rank)).empty(); }
+Result<std::vector<Rank>> Abroad::agree_on_survivors(Deadline deadline) {
+  const auto before = job_->standing().roster;
+  if (before.ranks.size() != actors_.size()) {
+    return Status(Code::unsupported,
+                  fmt::format("this communicator has {} of the job's {} ranks; shrink the one that all of them are in, "
+                              "then split it again",
+                              actors_.size(), before.ranks.size()));
+  }
+  TUTTI_ASSIGN(const bootstrap::Joined joined, job_->shrink(deadline));
+  std::vector<Rank> ranks;
+  for (const bootstrap::Participant& participant : joined.roster.ranks) {
+    ranks.push_back(rank_of(participant.contact.id));
+  }
+  return ranks;
+}
+
+bool Abroad::is_gone(Rank rank) const { return !job_->why_gone(actor(rank)).empty(); }
 
 Standing Abroad::look_at(Rank rank, std::uint32_t call) {
-  if (const std::string why = job_->why_gone(job_rank(rank)); !why.empty()) return {.is_gone = true, .text = why};
+  if (const std::string why = job_->why_gone(actor(rank)); !why.empty()) return {.is_gone = true, .text = why};
   const std::lock_guard lock(inquiries_->mutex);
   auto& inquiry = inquiries_->by_rank[rank];
   if (!std::exchange(inquiry.is_under_way, true)) {
-    job_->ask(job_rank(rank), shape_.communicator, {}, [inquiries = inquiries_, rank, call](Result<Bytes> answer) {
+    job_->ask(actor(rank), shape_.communicator, [inquiries = inquiries_, rank, call](Result<Bytes> answer) {
       const std::lock_guard answer_lock(inquiries->mutex);
       auto& asked = inquiries->by_rank[rank];
       asked.is_under_way = false;

@@ -14,32 +14,34 @@ namespace tutti::comm {
 
 class Abroad final : public Outside, private JobListener {
  public:
-  // `job_ranks`: which rank of the job each rank of the communicator is.
-  Abroad(std::shared_ptr<Job> job, std::vector<Rank> job_ranks, Side& side, Links::Shape shape);
+  // `actors`: who the ranks of the communicator are.
+  Abroad(std::shared_ptr<Job> job, std::vector<ActorId> actors, Side& side, const Links::Shape& shape);
   ~Abroad() override;
-
-  Job& job() { return *job_; }
-  const std::shared_ptr<Job>& shared_job() const { return job_; }
-  std::uint64_t communicator() const { return shape_.communicator; }
-  Rank job_rank(Rank rank) const { return job_ranks_[static_cast<std::size_t>(rank)]; }
 
   Links& links() override { return links_; }
   void spread_end(Code code, std::string_view why) noexcept override;
   void spread_leaving() noexcept override;
   bool is_gone(Rank rank) const override;
   Standing look_at(Rank rank, std::uint32_t call) override;
+  std::uint64_t name() const override { return shape_.communicator; }
+  std::unique_ptr<Outside> part(std::span<const Rank> ranks, Side& side, const Links::Shape& shape) const override;
+  Result<std::vector<Rank>> agree_on_survivors(Deadline deadline) override;
+  void offer(std::uint64_t name, Bytes bytes) override { job_->offer(name, std::move(bytes)); }
+  Result<Bytes> obtain(Rank rank, std::uint64_t name, Deadline deadline) override {
+    return job_->obtain(actor(rank), name, deadline);
+  }
 
  private:
-  void hear(Rank from, std::span<const std::byte> notice) override;
-  Bytes answer(Rank from, std::span<const std::byte> question) override;
+  ActorId actor(Rank rank) const { return actors_[static_cast<std::size_t>(rank)]; }
+  void hear(ActorId from, std::span<const std::byte> notice) override;
+  Bytes answer() override;
   void accept(std::span<const std::byte> hello, rpc::Conduit conduit) override;
-  void lose(Rank rank) override;
 
   Links::Dialer dialer();
-  Rank rank_of(Rank job_rank) const;  // kNoRank: not in this communicator
+  Rank rank_of(ActorId actor) const;  // kNoRank: not in this communicator
 
   std::shared_ptr<Job> job_;
-  std::vector<Rank> job_ranks_;
+  std::vector<ActorId> actors_;
   Side& side_;
   Links::Shape shape_;
   Links links_;

@@ -68,6 +68,21 @@ Result<std::optional<Communicator>> Communicator::split(int color, int key) {
   return std::optional(Communicator(std::make_unique<State>(State{std::move(side)})));
 }
 
+Result<Communicator> Communicator::shrink(std::chrono::nanoseconds timeout) {
+  TUTTI_ASSIGN(auto side, comm::start_shrunk(*state_->side, timeout));
+  return Communicator(std::make_unique<State>(State{std::move(side)}));
+}
+
+Result<Communicator> Communicator::grow(const Identifier& identifier, Rank new_size) {
+  if (new_size < size()) {
+    return invalid_argument(fmt::format("a communicator of {} ranks cannot grow to {}", size(), new_size));
+  }
+  CommunicatorOptions options = state_->side->options();
+  options.size = new_size;
+  options.store = "tcp:" + identifier.text();
+  return create(options);
+}
+
 void Communicator::abort(const Status& why) noexcept {
   const bool has_reason = !why.is_ok();
   state_->side->end(has_reason ? why.code() : Code::aborted, has_reason ? why.text() : "the program aborted it");

@@ -7,6 +7,7 @@
 #include "bootstrap/identifier.h"
 #include "bootstrap/meeting_point.h"
 #include "bootstrap/membership/joiner.h"
+#include "os/backoff.h"
 #include "os/clock.h"
 #include "os/machine.h"
 #include "tutti/version.h"
@@ -22,6 +23,8 @@ namespace {
 
 // Connections that came before their communicator was made here.
 constexpr std::size_t kEarlyMax = 4096;
+enum class Question : std::uint8_t { activity = 1, offered = 2 };
+
 // What a process that is asked takes to answer, if it runs at all.
 constexpr std::chrono::nanoseconds kAnswerWithin = std::chrono::seconds(3);
 
@@ -43,7 +46,7 @@ Result<std::shared_ptr<Job>> Job::join(const Settings& settings) {
   TUTTI_ASSIGN(const bootstrap::Place place, bootstrap::find_place(settings.knobs));
   log::write(LogLevel::info, settings.rank, [&] { return place.sentence; });
   TUTTI_ASSIGN(Bytes card, settings.card(place));
-  auto job = std::shared_ptr<Job>(new Job(settings.rank, settings.knobs));
+  auto job = std::shared_ptr<Job>(new Job(settings.knobs));
   TUTTI_TRY(job->meet(settings, place, std::move(card)));
   bootstrap::close_finished_meeting_points();
   return job;
@@ -76,12 +79,12 @@ Status Job::meet(const Settings& settings, const bootstrap::Place& place, Bytes 
     const auto done = [&, this](Result<Joined> result) {
       // The member listens before others may speak to it.
       if (result) {
-        roster_ = result->roster;
-        rank_ = result->rank;
+        install(*result);
         Switchboard& switchboard = switchboard_->actor();
         bootstrap::MemberOwner& owner = *this;
-        auto member = std::make_unique<bootstrap::Member>(switchboard.world_of(Part::member), owner, roster_, rank_,
-                                                          bootstrap::Member::Settings{.silence = knobs_.silence()});
+        auto member =
+            std::make_unique<bootstrap::Member>(switchboard.world_of(Part::member), owner, result->roster, result->rank,
+                                                bootstrap::Member::Settings{.silence = knobs_.silence()});
         member_ = member.get();
         switchboard.set(Part::member, std::move(member));
       }
@@ -106,15 +109,57 @@ Job::~Job() {
   courier_.reset();
 }
 
-Result<bootstrap::Rails> Job::rails_to(Rank rank) const {
-  return bootstrap::rails_between(offers_[static_cast<std::size_t>(rank_)], offers_[static_cast<std::size_t>(rank)],
-                                  knobs_.rails_max());
+void Job::install(const bootstrap::Joined& joined) {
+  const std::lock_guard lock(mutex_);
+  standing_ = joined;
+  for (const bootstrap::Participant& participant : joined.roster.ranks) {
+    contacts_[participant.contact.id] = participant.contact;
+  }
 }
 
-Result<rpc::Conduit> Job::dial(Rank rank, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline) {
-  TUTTI_ASSIGN(const auto rails, rails_to(rank));
+bootstrap::Joined Job::standing() const {
+  const std::lock_guard lock(mutex_);
+  return standing_;
+}
+
+Result<bootstrap::Joined> Job::shrink(Deadline deadline) {
+  std::condition_variable is_decided;
+  std::mutex mutex;
+  std::optional<Result<Joined>> decided;
+  courier_->run([&] {
+    member_->shrink(deadline, [&, this](Result<Joined> result) {
+      if (result) install(*result);
+      const std::lock_guard lock(mutex);
+      decided = std::move(result);
+      is_decided.notify_one();
+    });
+  });
+  std::unique_lock lock(mutex);
+  is_decided.wait(lock, [&] { return decided.has_value(); });
+  return *std::move(decided);
+}
+
+void Job::set_offer(ActorId actor, bootstrap::Offer offer) {
+  const std::lock_guard lock(mutex_);
+  offers_[actor] = std::move(offer);
+}
+
+Result<bootstrap::Rails> Job::rails_to(ActorId actor) const {
+  const std::lock_guard lock(mutex_);
+  const auto here = offers_.find(courier_->id());
+  const auto there = offers_.find(actor);
+  if (here == offers_.end() || there == offers_.end()) return Status(Code::internal, "an actor without an offer");
+  return bootstrap::rails_between(here->second, there->second, knobs_.rails_max());
+}
+
+Result<rpc::Conduit> Job::dial(ActorId actor, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline) {
+  TUTTI_ASSIGN(const auto rails, rails_to(actor));
   const bootstrap::Rail& used = rails.rails[rail];
-  Contact contact = roster_.ranks[static_cast<std::size_t>(rank)].contact;
+  Contact contact;
+  {
+    const std::lock_guard lock(mutex_);
+    contact = contacts_[actor];
+  }
   // Of its addresses the one on this network: the port is part of it.
   const std::string wanted = bootstrap::endpoint_text(used.remote, 0);
   const std::string_view host = std::string_view(wanted).substr(0, wanted.rfind(':'));
@@ -122,22 +167,16 @@ Result<rpc::Conduit> Job::dial(Rank rank, std::uint32_t rail, std::span<const st
     return std::string_view(address).substr(0, address.rfind(':')) != host;
   });
   if (contact.addresses.empty()) {
-    return Status(Code::network, fmt::format("rank {} does not listen on {}", rank, host));
+    return Status(Code::network, fmt::format("nobody of the job listens on {} there", host));
   }
   return courier_->connect_data(
       contact, {.announcement = {hello.begin(), hello.end()}, .from = os::text_of(used.local)}, deadline);
 }
 
-std::string Job::why_gone(Rank rank) const {
+std::string Job::why_gone(ActorId actor) const {
   const std::lock_guard lock(mutex_);
-  const auto found = gone_.find(rank);
-  if (found == gone_.end()) return "";
-  switch (found->second.kind) {
-    case bootstrap::GoneKind::dead: return "has died";
-    case bootstrap::GoneKind::left: return "has ended";
-    case bootstrap::GoneKind::silent: break;
-  }
-  return fmt::format("is silent, as rank {} noticed; its process is stopped or its host is cut off", found->second.by);
+  const auto found = gone_.find(actor);
+  return found == gone_.end() ? "" : found->second;
 }
 
 void Job::spread(std::uint64_t communicator, Bytes notice) {
@@ -146,18 +185,56 @@ void Job::spread(std::uint64_t communicator, Bytes notice) {
   append(bytes, notice);
   courier_->run([&] {
     if (member_ == nullptr) return;
-    if (const Status status = member_->flood(bytes); !status) log::write(LogLevel::warning, rank_, status.text());
+    if (const Status status = member_->flood(bytes); !status) log::write(LogLevel::warning, kNoRank, status.text());
   });
 }
 
-void Job::ask(Rank rank, std::uint64_t communicator, Bytes question, std::function<void(Result<Bytes>)> answer) {
-  Bytes bytes;
-  append_number(bytes, communicator);
-  append(bytes, question);
-  courier_->post([this, rank, bytes = std::move(bytes), answer = std::move(answer)] {
-    if (member_ == nullptr) return;
+void Job::question(ActorId actor, Bytes bytes, std::function<void(Result<Bytes>)> answer) {
+  courier_->post([this, actor, bytes = std::move(bytes), answer = std::move(answer)] {
+    const Rank rank = member_->roster().rank_of(actor);
+    if (rank == kNoRank) return answer(Status(Code::peer_lost, "takes no part any more"));
     member_->ask(rank, bytes, Deadline::after(os::now(), kAnswerWithin), answer);
   });
+}
+
+void Job::ask(ActorId actor, std::uint64_t communicator, std::function<void(Result<Bytes>)> answer) {
+  Bytes bytes;
+  append_number(bytes, static_cast<std::uint8_t>(Question::activity));
+  append_number(bytes, communicator);
+  question(actor, std::move(bytes), std::move(answer));
+}
+
+void Job::offer(std::uint64_t name, Bytes bytes) {
+  const std::lock_guard lock(mutex_);
+  offered_[name] = std::move(bytes);
+}
+
+Result<Bytes> Job::obtain(ActorId actor, std::uint64_t name, Deadline deadline) {
+  // shared: an answer may come when nobody waits any more.
+  struct Pending {
+    std::mutex mutex;
+    std::condition_variable has_come;
+    std::optional<Result<Bytes>> answer;
+  };
+  Bytes bytes;
+  append_number(bytes, static_cast<std::uint8_t>(Question::offered));
+  append_number(bytes, name);
+  os::Backoff backoff;
+  for (;;) {
+    const auto pending = std::make_shared<Pending>();
+    question(actor, bytes, [pending](Result<Bytes> answer) {
+      const std::lock_guard lock(pending->mutex);
+      pending->answer = std::move(answer);
+      pending->has_come.notify_one();
+    });
+    std::unique_lock lock(pending->mutex);
+    pending->has_come.wait(lock, [&] { return pending->answer.has_value(); });
+    if (!*pending->answer) return pending->answer->status();
+    if (!(*pending->answer)->empty()) return **std::move(pending->answer);
+    if (deadline.has_passed(os::now())) return Status(Code::timed_out, "is not ready in time");
+    lock.unlock();
+    backoff.pause(deadline);
+  }
 }
 
 void Job::enrol(std::uint64_t communicator, JobListener& listener) {
@@ -191,39 +268,45 @@ void Job::accept(Bytes hello, rpc::Conduit conduit) {
   }
 }
 
+JobListener* Job::listener_of(std::uint64_t communicator) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = listeners_.find(communicator);
+  return found == listeners_.end() ? nullptr : found->second;
+}
+
 void Job::on_gone(const bootstrap::Departure& departure) {
-  std::vector<JobListener*> listeners;
-  {
-    const std::lock_guard lock(mutex_);
-    gone_[departure.rank] = departure;
-    for (const auto& [communicator, listener] : listeners_) listeners.push_back(listener);
+  const std::lock_guard lock(mutex_);
+  const auto& ranks = standing_.roster.ranks;
+  std::string& why = gone_[ranks[static_cast<std::size_t>(departure.rank)].contact.id];
+  switch (departure.kind) {
+    case bootstrap::GoneKind::dead: why = "has died"; break;
+    case bootstrap::GoneKind::left: why = "has ended"; break;
+    case bootstrap::GoneKind::silent:
+      why = fmt::format("is silent, as rank {} noticed; its process is stopped or its host is cut off", departure.by);
+      break;
   }
-  for (JobListener* listener : listeners) listener->lose(departure.rank);
 }
 
 void Job::on_notice(Rank from, std::span<const std::byte> notice) {
   ByteReader reader(notice);
   const auto communicator = reader.number<std::uint64_t>();
-  if (!communicator) return;
-  JobListener* listener = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = listeners_.find(*communicator);
-    if (found != listeners_.end()) listener = found->second;
-  }
-  if (listener != nullptr) listener->hear(from, reader.rest());
+  JobListener* const listener = communicator ? listener_of(*communicator) : nullptr;
+  if (listener == nullptr) return;
+  listener->hear(member_->roster().ranks[static_cast<std::size_t>(from)].contact.id, reader.rest());
 }
 
-Bytes Job::on_question(Rank from, std::span<const std::byte> question) {
+Bytes Job::on_question(Rank, std::span<const std::byte> question) {
   ByteReader reader(question);
-  const auto communicator = reader.number<std::uint64_t>();
-  JobListener* listener = nullptr;
-  if (communicator) {
-    const std::lock_guard lock(mutex_);
-    const auto found = listeners_.find(*communicator);
-    if (found != listeners_.end()) listener = found->second;
+  const auto kind = reader.number<std::uint8_t>();
+  const auto name = reader.number<std::uint64_t>();
+  if (!name) return {};
+  if (static_cast<Question>(*kind) == Question::activity) {
+    JobListener* const listener = listener_of(*name);
+    return listener != nullptr ? listener->answer() : Bytes();
   }
-  return listener != nullptr ? listener->answer(from, reader.rest()) : Bytes();
+  const std::lock_guard lock(mutex_);
+  const auto found = offered_.find(*name);
+  return found == offered_.end() ? Bytes() : found->second;
 }
 
 }  // namespace tutti::comm

@@ -14,6 +14,7 @@
 #include "base/deadline.h"
 #include "base/knobs.h"
 #include "bootstrap/attachment.h"
+#include "bootstrap/membership/joiner.h"
 #include "bootstrap/membership/member.h"
 #include "bootstrap/membership/roster.h"
 #include "bootstrap/membership/switchboard.h"
@@ -28,10 +29,9 @@ namespace tutti::comm {
 class JobListener {
  public:
   virtual ~JobListener() = default;
-  virtual void hear(Rank from, std::span<const std::byte> notice) = 0;
-  virtual Bytes answer(Rank from, std::span<const std::byte> question) = 0;
+  virtual void hear(ActorId from, std::span<const std::byte> notice) = 0;
+  virtual Bytes answer() = 0;  // what this rank is doing
   virtual void accept(std::span<const std::byte> hello, rpc::Conduit conduit) = 0;
-  virtual void lose(Rank rank) = 0;
 };
 
 class Job : private bootstrap::MemberOwner {
@@ -49,38 +49,42 @@ class Job : private bootstrap::MemberOwner {
   static Result<std::shared_ptr<Job>> join(const Settings& settings);
   ~Job() override;
 
-  Rank rank() const { return rank_; }
-  Rank size() const { return roster_.size(); }
-  const bootstrap::Roster& roster() const { return roster_; }
+  // Who takes part now. Ranks change when a job shrinks; whoever remembers somebody remembers the actor.
+  bootstrap::Joined standing() const;
+  // Survivors agree on who is left. All of them call this.
+  Result<bootstrap::Joined> shrink(Deadline deadline);
 
-  // Offers of all ranks, which the cards carry. Decides over which networks ranks talk.
-  void set_offers(std::vector<bootstrap::Offer> offers) { offers_ = std::move(offers); }
-  Result<bootstrap::Rails> rails_to(Rank rank) const;
-  Result<rpc::Conduit> dial(Rank rank, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline);
+  // What the hosts of these actors offer decides over which networks they talk.
+  void set_offer(ActorId actor, bootstrap::Offer offer);
+  Result<bootstrap::Rails> rails_to(ActorId actor) const;
+  Result<rpc::Conduit> dial(ActorId actor, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline);
 
-  // Why a rank takes part no more, as in "which ..."; empty: it does.
-  std::string why_gone(Rank rank) const;
+  // Why an actor takes part no more, as in "which ..."; empty: it does.
+  std::string why_gone(ActorId actor) const;
   void spread(std::uint64_t communicator, Bytes notice);
-  // The answer comes on the job's thread; a rank that does not answer in time is a failure.
-  void ask(Rank rank, std::uint64_t communicator, Bytes question, std::function<void(Result<Bytes>)> answer);
+  // What an actor does in a communicator. The answer comes on the job's thread; one that does not come is a failure.
+  void ask(ActorId actor, std::uint64_t communicator, std::function<void(Result<Bytes>)> answer);
+  // Small things that others may fetch, by name; obtain() waits until they are there.
+  void offer(std::uint64_t name, Bytes bytes);
+  Result<Bytes> obtain(ActorId actor, std::uint64_t name, Deadline deadline);
 
   // From now on that communicator hears; after resign() it hears nothing more.
   void enrol(std::uint64_t communicator, JobListener& listener);
   void resign(std::uint64_t communicator);
 
  private:
-  Job(Rank rank, Knobs knobs) : rank_(rank), knobs_(std::move(knobs)) {}
+  explicit Job(Knobs knobs) : knobs_(std::move(knobs)) {}
   Status meet(const Settings& settings, const bootstrap::Place& place, Bytes card);
   void accept(Bytes hello, rpc::Conduit conduit);
+  JobListener* listener_of(std::uint64_t communicator) const;
+  void install(const bootstrap::Joined& joined);
+  void question(ActorId actor, Bytes bytes, std::function<void(Result<Bytes>)> answer);
 
   void on_gone(const bootstrap::Departure& departure) override;
   void on_notice(Rank from, std::span<const std::byte> notice) override;
   Bytes on_question(Rank from, std::span<const std::byte> question) override;
 
-  Rank rank_;
   Knobs knobs_;
-  bootstrap::Roster roster_;
-  std::vector<bootstrap::Offer> offers_;
   std::unique_ptr<rpc::Courier> courier_;
   std::unique_ptr<bootstrap::Attachment<bootstrap::Switchboard>> switchboard_;
   bootstrap::Member* member_ = nullptr;  // of the switchboard
@@ -91,8 +95,12 @@ class Job : private bootstrap::MemberOwner {
   };
   // A mutex because communicators come and go on any thread while the job's thread hears of them.
   mutable std::mutex mutex_;
+  bootstrap::Joined standing_;
+  std::map<ActorId, Contact> contacts_;
+  std::map<ActorId, bootstrap::Offer> offers_;
+  std::map<ActorId, std::string> gone_;
   std::map<std::uint64_t, JobListener*> listeners_;
-  std::map<Rank, bootstrap::Departure> gone_;
+  std::map<std::uint64_t, Bytes> offered_;
   std::vector<Early> early_;  // for communicators that do not exist here yet
 };
 

@@ -1,13 +1,19 @@
 // What one rank's side of a communicator needs from beyond its host.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/bytes.h"
 #include "comm/links.h"
 #include "tutti/status.h"
 
 namespace tutti::comm {
+
+class Side;
 
 // What is known of a rank on another host.
 struct Standing {
@@ -25,6 +31,16 @@ class Outside {
   virtual bool is_gone(Rank rank) const = 0;
   // What is known of a rank that is waited for in that call. Asks it, so that the next look may know more.
   virtual Standing look_at(Rank rank, std::uint32_t call) = 0;
+
+  // What the communicator is called everywhere; no two of a job have the same name.
+  virtual std::uint64_t name() const = 0;
+  // The same for a new communicator of some of these ranks.
+  virtual std::unique_ptr<Outside> part(std::span<const Rank> ranks, Side& side, const Links::Shape& shape) const = 0;
+  // Who goes on, as all who do agree; they all call this.
+  virtual Result<std::vector<Rank>> agree_on_survivors(Deadline deadline) = 0;
+  // A few bytes for whoever asks, under a name, and those of another rank once it has them.
+  virtual void offer(std::uint64_t name, Bytes bytes) = 0;
+  virtual Result<Bytes> obtain(Rank rank, std::uint64_t name, Deadline deadline) = 0;
 };
 
 }  // namespace tutti::comm

@@ -82,6 +82,9 @@ class Side {
   // Beyond this host; nullptr: all ranks are here.
   Outside* outside() const { return outside_.get(); }
   bool is_on_several_hosts() const { return !hosts_.empty(); }
+  Rank host_of(Rank rank) const { return hosts_.empty() ? 0 : hosts_[static_cast<std::size_t>(rank)]; }
+  const NetworkRates& network() const { return network_; }
+  std::uint32_t call_number() const { return collective_->channel.call(); }
   // The flight recorder learns why, once.
   void record_end() const noexcept;
   bool has_ended() const { return own_bell().ended.load(std::memory_order_acquire) == kEnded; }

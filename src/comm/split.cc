@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "comm/room.h"
 #include "comm/start.h"
 #include "device/host/heap.h"
+#include "os/clock.h"
 
 namespace tutti::comm {
 
@@ -42,36 +44,125 @@ std::vector<Rank> ranks_of(const std::vector<Ballot>& ballots, int color) {
   return ranks;
 }
 
+// A communicator of some ranks of another.
+struct Part {
+  std::vector<Rank> ranks;  // of the parent, in the order of the new ones
+  std::vector<std::uint64_t> memory;
+  std::shared_ptr<std::byte> room;
+  std::uint64_t name = 0;
+};
+
+// Names differ wherever communicators do: in parent, moment or colour.
+std::uint64_t name_of_part(std::uint64_t parent, std::uint64_t moment, std::uint64_t color) {
+  std::uint64_t name = parent;
+  for (const std::uint64_t part : {moment, color}) {
+    name = (name ^ (part + 0x9e3779b97f4a7c15)) * 0xbf58476d1ce4e5b9;
+    name ^= name >> 31;
+  }
+  return name;
+}
+
+// Numbered from 0 in the order of their first ranks; none where there is only one.
+std::vector<Rank> renumber(const std::vector<Rank>& hosts) {
+  std::vector<Rank> seen;
+  std::vector<Rank> numbers;
+  for (const Rank host : hosts) {
+    const auto found = std::find(seen.begin(), seen.end(), host);
+    numbers.push_back(static_cast<Rank>(found - seen.begin()));
+    if (found == seen.end()) seen.push_back(host);
+  }
+  if (seen.size() <= 1) numbers.clear();
+  return numbers;
+}
+
+std::unique_ptr<Side> make_part(Side& parent, Part part) {
+  Membership membership{.own = std::move(part.room)};
+  std::vector<Rank> hosts;
+  for (std::size_t i = 0; i < part.ranks.size(); ++i) {
+    const Rank rank = part.ranks[i];
+    if (rank == parent.rank()) membership.rank = static_cast<Rank>(i);
+    transport::Member member = parent.peers()[static_cast<std::size_t>(rank)];
+    member.rank = static_cast<Rank>(i);
+    const std::uint64_t base = parent.is_one_process() ? 0 : reinterpret_cast<std::uintptr_t>(member.heap);
+    membership.memories.push_back(member.is_remote ? nullptr : reinterpret_cast<std::byte*>(base + part.memory[i]));
+    membership.peers.push_back(std::move(member));
+    hosts.push_back(parent.host_of(rank));
+  }
+  membership.hosts = renumber(hosts);
+  membership.network = parent.network();
+  membership.machine = parent.machine();
+  membership.machine.ranks = static_cast<Rank>(part.ranks.size());
+  CommunicatorOptions options = parent.options();
+  options.rank = membership.rank;
+  options.size = membership.machine.ranks;
+  MakeOutside make_outside;
+  if (const Outside* outside = parent.outside()) {
+    make_outside = [&part, outside](Side& side, Links::Shape shape) {
+      shape.communicator = part.name;
+      return outside->part(part.ranks, side, shape);
+    };
+  }
+  return std::make_unique<Side>(std::move(membership), options, make_outside);
+}
+
+// Memory for a communicator, and how the others find it: an address in one process, an offset in the heap otherwise.
+struct Room {
+  std::shared_ptr<std::byte> memory;
+  std::uint64_t at = 0;
+};
+
+Result<Room> take_room(const Side& parent, Rank ranks) {
+  const std::size_t bytes = SideLayout(ranks).bytes();
+  Room room;
+  TUTTI_ASSIGN(room.memory, parent.is_one_process() ? make_private_room(bytes) : make_shared_room(bytes));
+  room.at = parent.is_one_process() ? reinterpret_cast<std::uintptr_t>(room.memory.get())
+                                    : *device::Heap::existing()->offset_of(room.memory.get(), bytes);
+  return room;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Side>> start_split(Side& parent, int color, int key) {
   if (parent.has_ended()) return parent.why_ended();
-  const bool is_local = parent.is_one_process();
   // As much as a communicator of all ranks needs: how many there will be is known after the vote.
-  const std::size_t bytes = SideLayout(parent.size()).bytes();
-  TUTTI_ASSIGN(auto room, is_local ? make_private_room(bytes) : make_shared_room(bytes));
-  Ballot mine{.color = color, .key = key, .memory = reinterpret_cast<std::uintptr_t>(room.get())};
-  if (!is_local) mine.memory = *device::Heap::existing()->offset_of(room.get(), bytes);
-  TUTTI_ASSIGN(const auto ballots, vote(parent, mine));
+  TUTTI_ASSIGN(const Room room, take_room(parent, parent.size()));
+  TUTTI_ASSIGN(const auto ballots, vote(parent, {.color = color, .key = key, .memory = room.at}));
   if (color == Communicator::kNoColor) return std::unique_ptr<Side>();
-  const std::vector<Rank> ranks = ranks_of(ballots, color);
-  Membership membership;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const auto rank = static_cast<std::size_t>(ranks[i]);
-    if (ranks[i] == parent.rank()) membership.rank = static_cast<Rank>(i);
-    transport::Member member = parent.peers()[rank];
-    member.rank = static_cast<Rank>(i);
-    const std::uint64_t base = is_local ? 0 : reinterpret_cast<std::uintptr_t>(member.heap);
-    membership.memories.push_back(reinterpret_cast<std::byte*>(base + ballots[rank].memory));
-    membership.peers.push_back(std::move(member));
+  Part part{.ranks = ranks_of(ballots, color), .memory = {}, .room = room.memory};
+  for (const Rank rank : part.ranks) part.memory.push_back(ballots[static_cast<std::size_t>(rank)].memory);
+  if (parent.outside() != nullptr) {
+    part.name = name_of_part(parent.outside()->name(), parent.call_number(), static_cast<std::uint64_t>(color));
   }
-  membership.machine = parent.machine();
-  membership.machine.ranks = static_cast<Rank>(ranks.size());
-  membership.own = std::move(room);
-  CommunicatorOptions options = parent.options();
-  options.rank = membership.rank;
-  options.size = static_cast<Rank>(ranks.size());
-  return std::make_unique<Side>(std::move(membership), options);
+  return make_part(parent, std::move(part));
+}
+
+Result<std::unique_ptr<Side>> start_shrunk(Side& parent, std::chrono::nanoseconds timeout) {
+  Outside* const outside = parent.outside();
+  if (outside == nullptr) {
+    return Status(
+        Code::unsupported,
+        "only communicators that were started with an Identifier can shrink; start with \"tcp:\" and its text");
+  }
+  const Deadline deadline = Deadline::after(os::now(), timeout);
+  // Nobody waits any more for those who are gone.
+  parent.end_here(Code::aborted, "the communicator is being shrunk");
+  Part part;
+  TUTTI_ASSIGN(part.ranks, outside->agree_on_survivors(deadline));
+  part.name = name_of_part(outside->name(), part.ranks.size(), 0);
+  TUTTI_ASSIGN(const Room room, take_room(parent, static_cast<Rank>(part.ranks.size())));
+  part.room = room.memory;
+  Bytes mine;
+  append_number(mine, room.at);
+  outside->offer(part.name, mine);
+  for (const Rank rank : part.ranks) {
+    part.memory.push_back(0);
+    if (parent.peers()[static_cast<std::size_t>(rank)].is_remote) continue;
+    TUTTI_ASSIGN(const Bytes theirs, outside->obtain(rank, part.name, deadline));
+    const auto at = ByteReader(theirs).number<std::uint64_t>();
+    if (!at) return Status(Code::internal, fmt::format("rank {} told nonsense of its memory", rank));
+    part.memory.back() = *at;
+  }
+  return make_part(parent, std::move(part));
 }
 
 }  // namespace tutti::comm

@@ -13,5 +13,7 @@ Result<std::unique_ptr<Side>> start(const CommunicatorOptions& options);
 Result<std::vector<std::unique_ptr<Side>>> start_local(Rank size, const CommunicatorOptions& options);
 // Collective over the parent. Empty for ranks without a colour.
 Result<std::unique_ptr<Side>> start_split(Side& parent, int color, int key);
+// Of the ranks that are left, which all call this; the parent has ended or ends now.
+Result<std::unique_ptr<Side>> start_shrunk(Side& parent, std::chrono::nanoseconds timeout);
 
 }  // namespace tutti::comm

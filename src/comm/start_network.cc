@@ -56,15 +56,15 @@ std::vector<Rank> hosts_of(const std::vector<bootstrap::Offer>& offers) {
   return hosts;
 }
 
-transport::Member member_abroad(const std::shared_ptr<Job>& job, Rank rank) {
-  const bootstrap::Process& process = job->roster().ranks[static_cast<std::size_t>(rank)].process;
-  return {.rank = rank, .pid = process.pid, .host = process.host, .is_remote = true, .is_alive = [job, rank] {
-            return job->why_gone(rank).empty();
-          }};
+transport::Member member_abroad(const std::shared_ptr<Job>& job, const bootstrap::Participant& participant, Rank rank) {
+  transport::Member member{
+      .rank = rank, .pid = participant.process.pid, .host = participant.process.host, .is_remote = true};
+  member.is_alive = [job, actor = participant.contact.id] { return job->why_gone(actor).empty(); };
+  return member;
 }
 
-Status seat_all(Membership& membership, const std::shared_ptr<Job>& job, const std::vector<Arrival>& arrivals,
-                Deadline deadline) {
+Status seat_all(Membership& membership, const std::shared_ptr<Job>& job, const bootstrap::Roster& roster,
+                const std::vector<Arrival>& arrivals, Deadline deadline) {
   TUTTI_ASSIGN(transport::Mesh* const mesh, transport::Mesh::of_process());
   const Rank here = membership.hosts[static_cast<std::size_t>(membership.rank)];
   std::vector<Bytes> cards;
@@ -79,7 +79,7 @@ Status seat_all(Membership& membership, const std::shared_ptr<Job>& job, const s
       TUTTI_TRY(seat(membership, static_cast<Rank>(rank), *process++, arrivals[rank].introduced.introduction, bytes));
     } else {
       membership.memories.push_back(nullptr);
-      membership.peers.push_back(member_abroad(job, static_cast<Rank>(rank)));
+      membership.peers.push_back(member_abroad(job, roster.ranks[rank], static_cast<Rank>(rank)));
     }
   }
   return {};
@@ -101,27 +101,30 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
                                           .card = [&](const bootstrap::Place& place) -> Result<Bytes> {
                                             return pack_card(place.offer, mine, mesh->card());
                                           }}));
+  const auto [roster, rank] = job->standing();
+  membership.rank = rank;
   std::vector<Arrival> arrivals;
   std::vector<bootstrap::Offer> offers;
-  for (Rank rank = 0; rank < job->size(); ++rank) {
-    TUTTI_ASSIGN(Arrival arrival, parse_card(job->roster().ranks[static_cast<std::size_t>(rank)].card, rank));
+  std::vector<ActorId> actors;
+  for (const bootstrap::Participant& participant : roster.ranks) {
+    TUTTI_ASSIGN(Arrival arrival, parse_card(participant.card, static_cast<Rank>(arrivals.size())));
+    job->set_offer(participant.contact.id, arrival.offer);
+    actors.push_back(participant.contact.id);
     offers.push_back(arrival.offer);
     arrivals.push_back(std::move(arrival));
   }
   membership.hosts = hosts_of(offers);
-  const bool is_one_host = membership.hosts.back() == 0 && membership.hosts == std::vector<Rank>(offers.size(), 0);
-  job->set_offers(std::move(offers));
-  TUTTI_TRY(seat_all(membership, job, arrivals, deadline));
+  const bool is_one_host = membership.hosts == std::vector<Rank>(offers.size(), 0);
+  TUTTI_TRY(seat_all(membership, job, roster, arrivals, deadline));
   // Whether ranks may pull is known on each host alone, and all have to plan alike.
   const bool can_pull = is_one_host && can_all_pull(membership.peers);
   membership.machine = machine_of(arrivals[0].introduced.introduction.rates, options.size, can_pull);
   if (is_one_host) membership.hosts.clear();
-  std::vector<Rank> job_ranks;
-  for (Rank rank = 0; rank < job->size(); ++rank) job_ranks.push_back(rank);
-  const std::uint64_t id = job->roster().ranks[0].contact.id.value;
-  return std::make_unique<Side>(std::move(membership), options, [&](Side& side, Links::Shape shape) {
-    shape.communicator = id;
-    return std::make_unique<Abroad>(job, job_ranks, side, shape);
+  CommunicatorOptions own = options;
+  own.rank = rank;
+  return std::make_unique<Side>(std::move(membership), own, [&](Side& side, Links::Shape shape) {
+    shape.communicator = actors[0].value;
+    return std::make_unique<Abroad>(job, actors, side, shape);
   });
 }
 

@@ -19,13 +19,13 @@ namespace tutti::transport {
 struct Member {
   Rank rank = 0;  // in the communicator, for messages
   int pid = 0;
-  std::string host;
+  std::string host = {};
   bool is_remote = false;  // on another host: no memory is shared with it
   bool is_same_process = false;
   bool can_pull = false;      // its memory may be read and written through the kernel
   std::byte* heap = nullptr;  // its shared heap, mapped here
   std::size_t heap_bytes = 0;
-  std::function<bool()> is_alive;  // asked while waiting for long only
+  std::function<bool()> is_alive = {};  // asked while waiting for long only
 };
 
 // What a rank says of itself when it enters a call.
