@@ -258,7 +258,9 @@ struct Algorithm {
   void (*build)(const class Setting&, Rank me, Program&);
   Reach reach = Reach::none;  // the least that fits() asks for
   bool only_reaches = false;  // no data goes through pipes, so there are no slots that tiles must fit
-  bool uses_stage = false;    // so its plans do, on every rank or on some; tiles must fit there
+  // Its plans use stages, on every rank or on some, and tiles must fit there. Hierarchical ones do so where the reach
+  // of the shape is less than full, and do not say it here.
+  bool uses_stage = false;
 };
 
 std::span<const Algorithm> algorithms();

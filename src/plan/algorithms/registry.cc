@@ -9,6 +9,7 @@
 #include "plan/algorithms/halves.h"
 #include "plan/algorithms/halving.h"
 #include "plan/algorithms/hierarchical.h"
+#include "plan/algorithms/hierarchical_leader.h"
 #include "plan/algorithms/hierarchical_pipes.h"
 #include "plan/algorithms/pairwise.h"
 #include "plan/algorithms/publish.h"
@@ -129,6 +130,11 @@ void with_leaders(const Setting& setting, Rank me, Program& program) {
   build(Setting(setting.shape(), setting.blocks(), Rails::one), me, program, outer);
 }
 
+template <RailWise build>
+void with_leaders(const Setting& setting, Rank me, Program& program) {
+  build(Setting(setting.shape(), setting.blocks(), Rails::one), me, program);
+}
+
 using C = Collective;
 constexpr bool kOnlyReaches = true;
 constexpr bool kUsesStage = true;
@@ -167,6 +173,7 @@ constexpr std::string_view kNeedsLeaders =
     "several hosts, one of them with several ranks, with reach stage or more, at most 1,024 ranks";
 
 namespace h = hierarchical;
+namespace hl = hierarchical_leader;
 namespace hp = hierarchical_pipes;
 
 constexpr std::array kAlgorithms = {
@@ -211,6 +218,8 @@ constexpr std::array kAlgorithms = {
               in_lanes<pairwise::all_gather>},
     Algorithm{"hierarchical_ring", C::all_gather, kHierarchical, kNeedsRingHosts, is_ring_hierarchy, block_per_rank,
               in_hierarchy<h::all_gather, hp::all_gather>},
+    Algorithm{"leader_pairwise", C::all_gather, kLeaders, kNeedsLeaders, is_led, block_per_rank,
+              with_leaders<hl::all_gather>, Reach::stage, !kOnlyReaches, kUsesStage},
     Algorithm{"alone", C::all_gather, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_over>},
 
     Algorithm{"direct", C::reduce_scatter, kDirect, kNeedsFull, is_within<Reach::full>, block_per_rank,
@@ -226,6 +235,8 @@ constexpr std::array kAlgorithms = {
               in_lanes<pairwise::reduce_scatter>},
     Algorithm{"hierarchical_ring", C::reduce_scatter, kHierarchical, kNeedsRingHosts, is_ring_hierarchy, block_per_rank,
               in_hierarchy<h::reduce_scatter, hp::reduce_scatter>},
+    Algorithm{"leader_pairwise", C::reduce_scatter, kLeaders, kNeedsLeaders, is_led, block_per_rank,
+              with_leaders<hl::reduce_scatter>, Reach::stage, !kOnlyReaches, kUsesStage},
     Algorithm{"alone", C::reduce_scatter, kAlone, kNeedsOne, is_alone, one_block, in_lanes<copy_and_finish>},
 
     Algorithm{"direct", C::broadcast, kDirect, kNeedsFull, is_within<Reach::full>, one_block,
