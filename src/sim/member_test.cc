@@ -59,7 +59,7 @@ TEST(Member, ADeathIsASentenceThatNamesRankProcessHostAndWitness) {
 std::string deaths(std::uint64_t seed) {
   World world(seed);
   Random& random = world.random();
-  const auto size = static_cast<Rank>(2 + random.below(random.below(5) == 0 ? 150 : 20));
+  const auto size = static_cast<Rank>(2 + random.below(random.below(10) == 0 ? 100 : 20));
   Crew crew(world, size);
   std::map<Rank, Time> died;
   for (auto count = 1 + random.below(static_cast<std::uint64_t>(size)); count > 0; --count) {

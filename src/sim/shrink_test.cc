@@ -240,7 +240,10 @@ class Trial {
     const Deadline deadline{after(last_, 5s)};
     for (Rank rank = 0; rank < crew_.size(); ++rank) begin_shrink(rank, deadline);
     world_.run_until([] { return false; }, after(deadline.at, 50ms));
-    return judge();
+    std::string fault = judge_rosters();
+    if (!fault.empty()) return fault;
+    world_.run_for(4s);  // who went on and is left out by a later decision hears it with the next signs of life
+    return judge_last();
   }
 
  private:
@@ -260,7 +263,10 @@ class Trial {
         world_.at(time, [this, rank] { world_.hang(crew_.id(rank)); });
         return world_.at(until, [this, rank] { world_.resume(crew_.id(rank)); });
       case 2: return cut(time, until);
-      default: return world_.at(time, [this, rank] { crew_.crash(rank); });
+      default:
+        died_.try_emplace(rank, time);
+        died_[rank] = std::min(died_[rank], time);
+        return world_.at(time, [this, rank] { crew_.crash(rank); });
     }
   }
   void cut(Time time, Time until) {
@@ -289,32 +295,52 @@ class Trial {
     });
   }
 
-  std::string judge() {
-    std::map<std::uint64_t, std::vector<ActorId>> installed;
-    std::size_t gone_on = 0;
+  // Whether somebody has another roster for the same epoch. Nobody meets whoever had died before.
+  bool has_another(Rank rank, const Crew::Shrunk& one) {
+    for (Rank other = 0; other < crew_.size(); ++other)
+      for (const auto& with : crew_[other].shrunk) {
+        if (!with.status || with.epoch != one.epoch || with.roster == one.roster) continue;
+        const bool was_before = died_.contains(rank) && died_[rank] <= with.time;
+        const bool was_after = died_.contains(other) && died_[other] <= one.time;
+        if (!was_before && !was_after) return true;
+      }
+    return false;
+  }
+  std::string judge_rosters() {
     for (Rank rank = 0; rank < crew_.size(); ++rank) {
       const auto& shrunk = crew_[rank].shrunk;
       for (const auto& one : shrunk) {
         if (!one.status && one.status.text().empty()) return fmt::format("rank {}: no sentence", rank);
         if (!one.status) continue;
-        const auto [found, is_new] = installed.try_emplace(one.epoch, one.roster);
-        if (found->second != one.roster) return fmt::format("two rosters for epoch {}", one.epoch);
+        if (has_another(rank, one)) return fmt::format("two rosters for epoch {}", one.epoch);
+        if (crew_.lives(rank)) installed_[one.epoch] = one.roster;
         if (one.roster.at(static_cast<std::size_t>(one.rank)) != crew_.id(rank)) return "not itself in its roster";
       }
       if (!crew_.lives(rank)) continue;
       if (shrunk.empty() || crew_[rank].is_shrinking) return fmt::format("rank {} of {} hangs", rank, crew_.size());
-      if (shrunk.back().status) ++gone_on;
+      if (shrunk.back().status) ++gone_on_;
       if (!shrunk.back().status && !has_cut_ && !has_hung_)
         return fmt::format("rank {} of {}: {}", rank, crew_.size(), shrunk.back().status.text());
     }
-    return judge_last(installed, gone_on);
+    return {};
   }
-  std::string judge_last(const std::map<std::uint64_t, std::vector<ActorId>>& installed, std::size_t gone_on) {
+  bool was_put_out(Rank rank) {
+    return std::ranges::any_of(crew_[rank].told, [](const auto& told) {
+      return told.departure.sentence.find("was left out") != std::string::npos;
+    });
+  }
+  // By some that went on without them and have died since.
+  bool were_all_left_out() {
+    for (Rank rank = 0; rank < crew_.size(); ++rank)
+      if (crew_.lives(rank) && crew_[rank].shrunk.back().status.code() != Code::aborted) return false;
+    return true;
+  }
+  std::string judge_last() {
     std::size_t living = 0;
     for (Rank rank = 0; rank < crew_.size(); ++rank) living += crew_.lives(rank) ? 1 : 0;
     if (living == 0 || is_cut_for_good_) return {};
-    if (gone_on == 0) return fmt::format("none of {} ranks goes on", living);
-    const auto& [epoch, roster] = *installed.rbegin();
+    if (gone_on_ == 0) return were_all_left_out() ? "" : fmt::format("none of {} ranks goes on", living);
+    const auto& [epoch, roster] = *installed_.rbegin();
     for (const ActorId actor : roster)
       if (!world_.lives(actor)) return fmt::format("the last roster, of epoch {}, holds a dead rank", epoch);
     for (Rank rank = 0; rank < crew_.size(); ++rank) {
@@ -322,7 +348,7 @@ class Trial {
       const bool is_in = std::ranges::count(roster, crew_.id(rank)) == 1;
       const auto& last = crew_[rank].shrunk.back();
       if (is_in && last.epoch != epoch) return fmt::format("rank {} does not know that it is in", rank);
-      if (!is_in && last.status) return fmt::format("rank {} does not know that it is out", rank);
+      if (!is_in && last.status && !was_put_out(rank)) return fmt::format("rank {} does not know that it is out", rank);
     }
     return {};
   }
@@ -331,6 +357,9 @@ class Trial {
   Random& random_;
   Crew crew_;
   Time last_;
+  std::map<std::uint64_t, std::vector<ActorId>> installed_;
+  std::map<Rank, Time> died_;
+  std::size_t gone_on_ = 0;
   bool has_cut_ = false;
   bool has_hung_ = false;
   bool is_cut_for_good_ = false;
