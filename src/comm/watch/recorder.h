@@ -1,4 +1,5 @@
-// The flight recorder of one side: what its last calls were and how far they came. Always on, a few nanoseconds a call.
+// The flight recorder of one side: what its last calls were and how far they came. Always on, some ten nanoseconds a
+// call.
 #pragma once
 
 #include <memory>

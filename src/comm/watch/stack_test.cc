@@ -31,7 +31,7 @@ os::HaltedThread thread_with(const std::vector<std::uint64_t>& stack, std::uint6
                           .stack_pointer = 0x1000,
                           .frame_pointer = frame_pointer,
                           .stack = std::vector<std::byte>(stack.size() * 8)};
-  std::memcpy(thread.stack.data(), stack.data(), thread.stack.size());
+  if (!stack.empty()) std::memcpy(thread.stack.data(), stack.data(), thread.stack.size());
   return thread;
 }
 
