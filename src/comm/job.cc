@@ -259,12 +259,17 @@ void Job::accept(Bytes hello, rpc::Conduit conduit) {
   ByteReader reader(hello);
   const auto communicator = reader.number<std::uint64_t>();
   if (!communicator) return;
-  if (JobListener* const listener = listener_of(*communicator)) {
-    listener->accept(hello, std::move(conduit));
-    return;
+  JobListener* listener = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = listeners_.find(*communicator);
+    if (found != listeners_.end()) {
+      listener = found->second;
+    } else if (early_.size() < kEarlyMax) {
+      early_.push_back({std::move(hello), std::move(conduit)});
+    }
   }
-  const std::lock_guard lock(mutex_);
-  if (early_.size() < kEarlyMax) early_.push_back({std::move(hello), std::move(conduit)});
+  if (listener != nullptr) listener->accept(hello, std::move(conduit));
 }
 
 JobListener* Job::listener_of(std::uint64_t communicator) const {
