@@ -85,6 +85,7 @@ void Channel::announce(Link& link, bool is_urgent) {
 void Channel::send_token(std::uint32_t lane, Rank to) {
   Link& link = links_[index(to)];
   announce(link, false);
+  tell_taken_with_message(link, to);
   link.wire->send_token(link.port, lane, mine().sent(lane, to).load(std::memory_order_relaxed));
 }
 
@@ -92,6 +93,7 @@ void Channel::send_value(std::uint32_t lane, Rank to, std::span<const ChunkBytes
                          std::span<const Stretch> data) {
   Link& link = links_[index(to)];
   announce(link, false);
+  tell_taken_with_message(link, to);
   Counter& sent = mine().sent(lane, to);
   const std::uint32_t number = sent.load(std::memory_order_relaxed) + 1;
   sent.store(number, std::memory_order_relaxed);
@@ -110,7 +112,8 @@ bool Channel::has_free_slot_on_wire(std::uint32_t lane, Rank to, std::uint32_t s
          has_reached(link.wire->values_gone(link.port, lane) + slots, next);
 }
 
-// Half of the places in the inbox at a time: the other half keeps the sender going meanwhile.
+// Ranks that answer each other tell with their next message. Where none follows, half of the places in the inbox are
+// told at a time: the other half keeps the sender going meanwhile.
 void Channel::tell_taken(std::uint32_t lane, Rank from) {
   Link& link = links_[index(from)];
   link.remote->count_taken(lane);
@@ -118,6 +121,15 @@ void Channel::tell_taken(std::uint32_t lane, Rank from) {
   if (!link.wire->keeps_values() && taken - link.taken_told[lane] < kInboxValues / 2) return;
   link.taken_told[lane] = taken;
   link.wire->send_taken(link.port, lane, taken, true);
+}
+
+void Channel::tell_taken_with_message(Link& link, Rank to) {
+  for (std::uint32_t lane = 0; lane < kLanesMax; ++lane) {
+    const std::uint32_t taken = lanes_[lane].values_taken[index(to)];
+    if (taken == link.taken_told[lane]) continue;
+    link.taken_told[lane] = taken;
+    link.wire->send_taken(link.port, lane, taken, false);
+  }
 }
 
 void Channel::leave() {

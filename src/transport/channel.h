@@ -200,6 +200,7 @@ class Channel {
   void send_token(std::uint32_t lane, Rank to);
   bool has_free_slot_on_wire(std::uint32_t lane, Rank to, std::uint32_t slots) const;
   void tell_taken(std::uint32_t lane, Rank from);
+  void tell_taken_with_message(Link& link, Rank to);
 
   static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
   void resolve(Rank member, Tag tag);

@@ -278,7 +278,8 @@ Status Run::compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint3
     add_source(source, piece.is_scaled ? factor : 1, pid);
     is_scaled = is_scaled || piece.is_scaled;
   }
-  bool is_streaming = launch_.is_streaming && sent == nullptr;
+  // What a wire reads next is better in the caches.
+  bool is_streaming = launch_.is_streaming && step.send_to == kNoRank;
   for (std::size_t i = step.source_count; i < per_chunk; ++i) {
     const Piece& piece = pieces[i];
     if (!has_met(piece.owner)) return status_;
