@@ -227,18 +227,29 @@ TEST(MayDecide, SetsThatMayDecideShareALivingRank) {
       }
 }
 
+// Slow networks every other time: what happens between two messages then happens often.
+Nature nature_of(std::uint64_t seed) {
+  Nature nature;
+  if (seed % 2 == 0) nature.latency.most = 60ms;
+  return nature;
+}
+
 // One job with random disturbances while all ranks shrink.
 class Trial {
  public:
   explicit Trial(std::uint64_t seed)
-      : world_(seed), random_(world_.random()), crew_(world_, static_cast<Rank>(2 + random_.below(16))) {}
+      : is_slow_(seed % 2 == 0),
+        world_(seed, nature_of(seed)),
+        random_(world_.random()),
+        crew_(world_, static_cast<Rank>(2 + random_.below(16))) {}
 
   std::string run() {
     world_.run_for(std::chrono::milliseconds(300 + random_.below(1500)));
     last_ = world_.now();
     for (auto count = random_.below(5); count > 0; --count) disturb();
     const Deadline deadline{after(last_, 5s)};
-    for (Rank rank = 0; rank < crew_.size(); ++rank) begin_shrink(rank, deadline);
+    const std::uint64_t spread_ms = random_.below(2) == 0 ? 5 : 400;
+    for (Rank rank = 0; rank < crew_.size(); ++rank) begin_shrink(rank, deadline, spread_ms);
     world_.run_until([] { return false; }, after(deadline.at, 50ms));
     std::string fault = judge_rosters();
     if (!fault.empty()) return fault;
@@ -251,12 +262,12 @@ class Trial {
   Time soon(std::uint64_t ms) { return after(world_.now(), std::chrono::microseconds(random_.below(ms * 1000))); }
 
   void disturb() {
-    const Time time = soon(random_.below(2) == 0 ? 60 : 3000);
+    const Time time = soon(random_.below(3) == 0 ? 3000 : random_.below(2) == 0 ? 60 : 500);
     const Time until = after(time, std::chrono::milliseconds(random_.below(4000)));
     last_ = std::max(last_, time);
     const Rank rank = any_rank();
     switch (random_.below(4)) {
-      case 0: return world_.slow_down(crew_.id(rank), 5);
+      case 0: return is_slow_ ? world_.slow_down(crew_.id(rank), 2) : world_.slow_down(crew_.id(rank), 5);
       case 1:
         has_hung_ = true;
         last_ = std::max(last_, until);
@@ -271,7 +282,12 @@ class Trial {
   }
   void cut(Time time, Time until) {
     std::vector<ActorId> one, others;
-    for (Rank rank = 0; rank < crew_.size(); ++rank) (random_.below(3) == 0 ? one : others).push_back(crew_.id(rank));
+    // Often only one, and mostly one that is likely to coordinate.
+    const bool is_single = random_.below(2) == 0;
+    const Rank single = random_.below(2) == 0 ? 0 : any_rank();
+    for (Rank rank = 0; rank < crew_.size(); ++rank)
+      (is_single ? rank == single : random_.below(3) == 0) ? one.push_back(crew_.id(rank))
+                                                           : others.push_back(crew_.id(rank));
     has_cut_ = true;
     const bool is_both_ways = random_.below(3) != 0;
     world_.at(time, [this, one, others, is_both_ways] {
@@ -285,11 +301,11 @@ class Trial {
     last_ = std::max(last_, until);
     world_.at(until, [this] { world_.heal(); });
   }
-  void begin_shrink(Rank rank, Deadline deadline) {
-    const Time time = soon(400);
-    world_.at(time, [this, rank, deadline] {
+  void begin_shrink(Rank rank, Deadline deadline, std::uint64_t spread_ms) {
+    const Time time = soon(spread_ms);
+    world_.at(time, [this, rank, deadline, spread_ms] {
       if (!crew_.lives(rank)) return;
-      if (world_.is_hung(crew_.id(rank))) return begin_shrink(rank, deadline);
+      if (world_.is_hung(crew_.id(rank))) return begin_shrink(rank, deadline, spread_ms);
       crew_[rank].shrinks_until = deadline;
       crew_[rank].shrink(deadline);
     });
@@ -353,6 +369,7 @@ class Trial {
     return {};
   }
 
+  bool is_slow_;  // the whole network is
   World world_;
   Random& random_;
   Crew crew_;
