@@ -13,7 +13,7 @@ constexpr double kShortestSeconds = 1e-3;
 constexpr std::array<std::string_view, 3> kFamilies = {"any", "ipv4", "ipv6"};
 constexpr std::array<std::string_view, 3> kCompressions = {"off", "bf16", "fp16"};
 constexpr std::array<std::string_view, 3> kTransports = {"auto", "tcp", "ucx"};
-constexpr std::array<std::string_view, 4> kSignals = {"off", "SIGUSR1", "SIGUSR2", "SIGQUIT"};
+constexpr std::array<std::string_view, 3> kSignals = {"off", "USR1", "USR2"};
 constexpr std::array<std::string_view, 4> kLevels = {"error", "warning", "info", "debug"};
 
 constexpr std::array<KnobTranslation, 2> kFamilyTranslations = {{{"AF_INET", "ipv4"}, {"AF_INET6", "ipv6"}}};

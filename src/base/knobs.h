@@ -44,7 +44,7 @@ inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(KnobId::log_f
 enum class SocketFamily : std::uint8_t { any, ipv4, ipv6 };
 enum class WireCompression : std::uint8_t { off, bf16, fp16 };
 enum class TransportChoice : std::uint8_t { automatic, tcp, ucx };
-enum class DumpSignal : std::uint8_t { off, user1, user2, quit };
+enum class DumpSignal : std::uint8_t { off, user1, user2 };
 
 // What a word of another library means in ours. Upper and lower case are the same there.
 struct KnobTranslation {

@@ -58,7 +58,7 @@ TEST(Knobs, AreReadFromTheEnvironmentAndRememberFromWhere) {
                                {"TUTTI_ENCRYPT", "1"},
                                {"TUTTI_COMPRESS", "BF16"},
                                {"TUTTI_TRANSPORT", "ucx"},
-                               {"TUTTI_DUMP_SIGNAL", "SIGUSR2"},
+                               {"TUTTI_DUMP_SIGNAL", "USR2"},
                                {"TUTTI_LOG", "debug"}});
   ASSERT_TRUE(knobs) << knobs.status().text();
   EXPECT_EQ(knobs->start_timeout(), 1500ms);

@@ -35,7 +35,6 @@ void answer() {
 }
 
 int signal_of(std::string_view name) {
-  if (name.starts_with("SIG")) name.remove_prefix(3);
   if (name == "USR1") return SIGUSR1;
   if (name == "USR2") return SIGUSR2;
   return 0;
@@ -68,7 +67,7 @@ void answer_dump_signal() noexcept {
   static std::mutex mutex;
   static pid_t answered = 0;  // a process that was forked has no thread to answer
   const char* name = std::getenv("TUTTI_DUMP_SIGNAL");
-  if (name == nullptr || *name == 0) return;
+  if (name == nullptr || *name == 0 || std::string_view(name) == "off") return;
   const std::lock_guard lock(mutex);
   if (answered == getpid()) return;
   answered = getpid();
