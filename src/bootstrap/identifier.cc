@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "bootstrap/meeting_point.h"
-#include "bootstrap/network/place.h"
+#include "os/tcp_address.h"
 
 namespace tutti {
 
@@ -37,22 +37,6 @@ std::uint32_t checksum(std::span<const std::byte> bytes) {
 Status malformed(std::string_view why) {
   return invalid_argument(
       fmt::format("this is no identifier of a job: {}; copy it whole from where Identifier::create() was called", why));
-}
-
-struct Endpoint {
-  os::IpAddress address;
-  std::uint16_t port = 0;
-};
-
-std::optional<Endpoint> parse_endpoint(std::string_view text) {
-  const auto colon = text.rfind(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  std::string_view host = text.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  const auto address = os::parse_ip_address(host);
-  const auto port = text::integer_of<std::uint16_t>(text.substr(colon + 1));
-  if (!address || !port) return std::nullopt;
-  return Endpoint{*address, *port};
 }
 
 }  // namespace
@@ -111,11 +95,11 @@ namespace bootstrap {
 
 Result<Identifier> make_identifier(const MeetingAddress& address) {
   Bytes bytes;
-  std::vector<Endpoint> endpoints;
+  std::vector<os::TcpAddress> endpoints;
   for (const std::string& text : address.contact.addresses) {
-    const auto endpoint = parse_endpoint(text);
+    const auto endpoint = os::TcpAddress::parse(text);
     // Scopes of link-local addresses mean nothing on another host.
-    if (endpoint && !endpoint->address.is_link_local() && endpoints.size() < kAddresses) endpoints.push_back(*endpoint);
+    if (endpoint && !endpoint->ip().is_link_local() && endpoints.size() < kAddresses) endpoints.push_back(*endpoint);
   }
   if (endpoints.empty()) {
     return Status(Code::network, fmt::format("no address of the meeting point fits an identifier; it listens at {}",
@@ -128,10 +112,10 @@ Result<Identifier> make_identifier(const MeetingAddress& address) {
   append_number(bytes, std::uint8_t{0});
   append_number(bytes, address.contact.id.value);
   append(bytes, address.secret.reveal());
-  for (const Endpoint& endpoint : endpoints) {
-    append_number(bytes, static_cast<std::uint8_t>(endpoint.address.family));
-    append_number(bytes, endpoint.port);
-    append(bytes, std::as_bytes(std::span(endpoint.address.bytes)));
+  for (const os::TcpAddress& endpoint : endpoints) {
+    append_number(bytes, static_cast<std::uint8_t>(endpoint.ip().family));
+    append_number(bytes, endpoint.port());
+    append(bytes, std::as_bytes(std::span(endpoint.ip().bytes)));
   }
   bytes.resize(kChecksumAt);
   append_number(bytes, checksum(bytes));
@@ -155,7 +139,7 @@ Result<MeetingAddress> read_identifier(const Identifier& identifier) {
     const auto bytes = *reader.take(ip.bytes.size());
     std::memcpy(ip.bytes.data(), bytes.data(), bytes.size());
     if (ip.family > os::AddressFamily::ipv6 || port == 0) return malformed("an address in it makes no sense");
-    address.contact.addresses.push_back(endpoint_text(ip, port));
+    address.contact.addresses.push_back(os::TcpAddress(ip, port).text());
   }
   if (address.contact.addresses.empty()) return malformed("there is no address in it");
   return address;

@@ -10,6 +10,7 @@
 #include "os/backoff.h"
 #include "os/clock.h"
 #include "os/machine.h"
+#include "os/tcp_address.h"
 #include "tutti/version.h"
 
 namespace tutti::comm {
@@ -56,7 +57,7 @@ Status Job::meet(const Settings& settings, const bootstrap::Place& place, Bytes 
   TUTTI_ASSIGN(const auto meeting, bootstrap::read_identifier(settings.identifier));
   TUTTI_ASSIGN(courier_, rpc::Courier::start(courier_options(meeting, place, settings.knobs)));
   courier_->on_data(
-      [this](ActorId, rpc::Bytes hello, rpc::Conduit conduit) { accept(std::move(hello), std::move(conduit)); });
+      [this](ActorId, Bytes hello, rpc::Conduit conduit) { accept(std::move(hello), std::move(conduit)); });
   TUTTI_ASSIGN(switchboard_,
                bootstrap::Attachment<Switchboard>::create(*courier_, bootstrap::kMembershipService, [&](World& world) {
                  return std::make_unique<Switchboard>(world, courier_->id());
@@ -160,14 +161,15 @@ Result<rpc::Conduit> Job::dial(ActorId actor, std::uint32_t rail, std::span<cons
     const std::lock_guard lock(mutex_);
     contact = contacts_[actor];
   }
-  // Of its addresses the one on this network: the port is part of it.
-  const std::string wanted = bootstrap::endpoint_text(used.remote, 0);
-  const std::string_view host = std::string_view(wanted).substr(0, wanted.rfind(':'));
-  std::erase_if(contact.addresses, [&](const std::string& address) {
-    return std::string_view(address).substr(0, address.rfind(':')) != host;
-  });
+  // Of its addresses the one on this network: the port is part of it, the scope of a link-local one is ours.
+  const auto known = std::exchange(contact.addresses, {});
+  for (const std::string& text : known) {
+    const auto address = os::TcpAddress::parse(text);
+    if (address && address->ip().family == used.remote.family && address->ip().bytes == used.remote.bytes)
+      contact.addresses.push_back(os::TcpAddress(used.remote, address->port()).text());
+  }
   if (contact.addresses.empty()) {
-    return Status(Code::network, fmt::format("nobody of the job listens on {} there", host));
+    return Status(Code::network, fmt::format("nobody of the job listens on {} there", os::text_of(used.remote)));
   }
   return courier_->connect_data(
       contact, {.announcement = {hello.begin(), hello.end()}, .from = os::text_of(used.local)}, deadline);

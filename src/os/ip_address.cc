@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <net/if.h>
 
 #include <algorithm>
 
@@ -16,6 +17,12 @@ bool is_in(const IpAddress& address, AddressFamily family, std::array<std::uint8
   if (address.family != family) return false;
   const IpAddress masked = network_of(address, prefix_bits);
   return std::equal(network.begin(), network.end(), masked.bytes.begin());
+}
+
+// The interface of a link-local address, by number or by its name on this host; 0: there is none.
+std::uint32_t scope_of(std::string_view text) {
+  if (const auto number = text::integer_of<std::uint32_t>(text)) return *number;
+  return ::if_nametoindex(std::string(text).c_str());
 }
 
 }  // namespace
@@ -59,10 +66,8 @@ std::optional<IpAddress> parse_ip_address(std::string_view text) {
   address.family = AddressFamily::ipv6;
   if (inet_pton(AF_INET6, bare.c_str(), address.bytes.data()) != 1) return std::nullopt;
   if (percent == std::string_view::npos) return address;
-  const auto scope = text::integer_of<std::uint32_t>(text.substr(percent + 1));
-  if (!scope || *scope == 0) return std::nullopt;
-  address.scope_id = *scope;
-  return address;
+  address.scope_id = scope_of(text.substr(percent + 1));
+  return address.scope_id == 0 ? std::nullopt : std::optional(address);
 }
 
 IpAddress network_of(const IpAddress& address, int prefix_bits) {

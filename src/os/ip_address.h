@@ -29,7 +29,8 @@ struct IpAddress {
 
 // "10.0.0.1", "fd00::1", "fe80::1%3": the scope is a number, since names differ between hosts.
 std::string text_of(const IpAddress& address);
-// nullopt: neither form. Names of hosts are not looked up.
+// Also "fe80::1%eth0", with the name of an interface of this host. nullopt: none of these. Names of hosts are not
+// looked up.
 std::optional<IpAddress> parse_ip_address(std::string_view text);
 
 // The address with all but its first bits 0, and without a scope.

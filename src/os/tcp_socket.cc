@@ -86,11 +86,13 @@ Result<TcpSocket> TcpSocket::start_connect(const TcpAddress& to, const std::opti
   apply(fd.get(), options);
   if (from) {
     set_option(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);  // the port is chosen when the target is known
-    if (::bind(fd.get(), from->get(), from->length()) != 0)
+    const KernelAddress local = from->kernel();
+    if (::bind(fd.get(), local.get(), local.length) != 0)
       return Status(Code::network,
                     fmt::format("cannot connect to {} from {}: {}", to.text(), from->host(), error_text(errno)));
   }
-  if (::connect(fd.get(), to.get(), to.length()) != 0 && errno != EINPROGRESS && errno != EINTR)
+  const KernelAddress remote = to.kernel();
+  if (::connect(fd.get(), remote.get(), remote.length) != 0 && errno != EINPROGRESS && errno != EINTR)
     return connect_failure(to, errno);
   return TcpSocket(std::move(fd), to);
 }
@@ -161,7 +163,8 @@ Result<TcpListener> TcpListener::listen(const TcpAddress& address, const TcpOpti
   set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (address.is_ipv6()) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, address.is_any() ? 0 : 1);
   apply(fd.get(), options);  // those it accepts inherit buffers and congestion control
-  if (::bind(fd.get(), address.get(), address.length()) != 0 || ::listen(fd.get(), kBacklog) != 0) {
+  const KernelAddress local = address.kernel();
+  if (::bind(fd.get(), local.get(), local.length) != 0 || ::listen(fd.get(), kBacklog) != 0) {
     const int error = errno;
     const std::string_view remedy = error == EADDRINUSE ? "; choose another port, or 0 for any that is free" : "";
     return Status(error == EADDRINUSE ? Code::invalid_usage : Code::network,
@@ -172,10 +175,8 @@ Result<TcpListener> TcpListener::listen(const TcpAddress& address, const TcpOpti
 }
 
 Result<TcpListener> TcpListener::listen_on_all(std::uint16_t port, const TcpOptions& options) {
-  TUTTI_ASSIGN(const TcpAddress ipv6, TcpAddress::of_host("::", port));
-  if (auto listener = listen(ipv6, options)) return listener;
-  TUTTI_ASSIGN(const TcpAddress ipv4, TcpAddress::of_host("0.0.0.0", port));
-  return listen(ipv4, options);
+  if (auto listener = listen({IpAddress{.family = AddressFamily::ipv6}, port}, options)) return listener;
+  return listen({IpAddress{.family = AddressFamily::ipv4}, port}, options);
 }
 
 Result<std::optional<TcpSocket>> TcpListener::try_accept() {

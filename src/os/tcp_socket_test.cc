@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <net/if.h>
 #include <netinet/tcp.h>
 
 #include <array>
@@ -17,7 +18,7 @@ Deadline soon(std::chrono::nanoseconds wait = std::chrono::seconds(30)) { return
 
 TEST(TcpAddress, ComesBackAsItWasWritten) {
   for (const std::string text :
-       {"10.0.0.1:4000", "0.0.0.0:0", "127.0.0.1:65535", "[fd00::1]:4000", "[::]:0", "[::1]:1", "[fe80::1%lo]:7"}) {
+       {"10.0.0.1:4000", "0.0.0.0:0", "127.0.0.1:65535", "[fd00::1]:4000", "[::]:0", "[::1]:1", "[fe80::1%1]:7"}) {
     const auto address = TcpAddress::parse(text);
     ASSERT_TRUE(address) << address.status().text();
     EXPECT_EQ(address->text(), text);
@@ -25,6 +26,12 @@ TEST(TcpAddress, ComesBackAsItWasWritten) {
     EXPECT_EQ(address->is_any(), text == "0.0.0.0:0" || text == "[::]:0");
     EXPECT_EQ(address->with_port(99).port(), 99);
   }
+}
+
+TEST(TcpAddress, TakesTheNameOfAnInterfaceForItsNumber) {
+  const auto named = TcpAddress::parse("[fe80::1%lo]:7");
+  ASSERT_TRUE(named) << named.status().text();
+  EXPECT_EQ(named->ip().scope_id, ::if_nametoindex("lo"));
 }
 
 TEST(TcpAddress, IsRefusedWithItsTextWhenItIsNone) {

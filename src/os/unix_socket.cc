@@ -22,7 +22,7 @@
 namespace tutti::os {
 namespace {
 
-constexpr int kBacklog = 1024;  // ranks of one machine that may come at the same moment
+constexpr int kBacklog = 4096;  // processes that may come at the same moment; the kernel cuts it to net.core.somaxconn
 
 struct Address {
   sockaddr_un bytes{};
@@ -139,18 +139,26 @@ Status bind_path(int fd, std::string_view name, const Address& address, SocketKi
 
 }  // namespace
 
-Result<UnixSocket> UnixSocket::connect(std::string_view name, SocketKind kind, Deadline deadline) {
+Result<std::optional<UnixSocket>> UnixSocket::try_connect(std::string_view name, SocketKind kind) {
   TUTTI_ASSIGN(const Address address, address_of(name));
+  TUTTI_ASSIGN(FileDescriptor fd, create_socket(kind));
+  if (::connect(fd.get(), address.get(), address.length) == 0)
+    return std::optional<UnixSocket>(std::in_place, std::move(fd));
+  const int error = errno;
+  if (would_block(error) || error == EINTR) return std::optional<UnixSocket>();
+  std::error_code ignored;
+  const bool may_come =
+      error == ECONNREFUSED || (error == ENOENT && std::filesystem::is_directory(directory_of(name), ignored));
+  if (!may_come) return path_failure("connect to", name, error);
+  return Status(Code::peer_lost, fmt::format("nobody listens on '{}'", name));
+}
+
+Result<UnixSocket> UnixSocket::connect(std::string_view name, SocketKind kind, Deadline deadline) {
   Backoff backoff;
   while (true) {
-    TUTTI_ASSIGN(FileDescriptor fd, create_socket(kind));
-    if (::connect(fd.get(), address.get(), address.length) == 0) return UnixSocket(std::move(fd));
-    const int error = errno;
-    const bool may_come = error == ENOENT || error == ECONNREFUSED || would_block(error) || error == EINTR;
-    if (!may_come) return path_failure("connect to", name, error);
-    std::error_code ignored;
-    if (error == ENOENT && !std::filesystem::is_directory(directory_of(name), ignored))
-      return path_failure("connect to", name, error);
+    auto socket = try_connect(name, kind);
+    if (socket && socket->has_value()) return **std::move(socket);
+    if (!socket && socket.status().code() != Code::peer_lost) return socket.status();
     if (deadline.has_passed(now()))
       return Status(Code::timed_out, fmt::format("nobody listens on '{}'; start the process that should, or give it "
                                                  "more time",
@@ -232,12 +240,12 @@ Status UnixSocket::receive_exactly(std::span<std::byte> bytes, Deadline deadline
   return {};
 }
 
-Result<uid_t> UnixSocket::peer_user() const {
+Result<UnixSocket::Peer> UnixSocket::peer() const {
   ucred credentials{};
   socklen_t bytes = sizeof(credentials);
   if (::getsockopt(fd_.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0)
     return connection_failure("asking who is on the other side", errno);
-  return credentials.uid;
+  return Peer{.pid = credentials.pid, .user = credentials.uid};
 }
 
 Result<UnixListener> UnixListener::listen(std::string_view name, SocketKind kind, Deadline deadline) {
@@ -285,7 +293,9 @@ Result<std::optional<UnixSocket>> UnixListener::try_accept() {
     if (fd.is_open()) return std::optional<UnixSocket>(std::in_place, std::move(fd));
     if (would_block(errno) || errno == ECONNABORTED) return std::optional<UnixSocket>();
     if (errno != EINTR)
-      return Status(Code::network, fmt::format("cannot accept on '{}': {}", name_, error_text(errno)));
+      return Status(Code::network, fmt::format("cannot accept on '{}': {}; look at the limit of open files ('ulimit "
+                                               "-n')",
+                                               name_, error_text(errno)));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "base/deadline.h"
 #include "os/file_descriptor.h"
 #include "tutti/status.h"
@@ -29,6 +30,8 @@ class UnixSocket {
   // A name is a path, or "@" and a name that lives in no file system. Waits until somebody listens there; what cannot
   // become true by waiting (no directory, no permission, too long a name) fails at once.
   static Result<UnixSocket> connect(std::string_view name, SocketKind kind, Deadline deadline);
+  // nullopt: the queue of the listener is full, try again later. peer_lost: nobody listens.
+  static Result<std::optional<UnixSocket>> try_connect(std::string_view name, SocketKind kind);
   explicit UnixSocket(FileDescriptor fd) : fd_(std::move(fd)) {}  // connected and non-blocking
 
   Status send_all(std::span<const std::byte> bytes, Deadline deadline);  // of a packet socket: as one packet
@@ -40,11 +43,26 @@ class UnixSocket {
   // As much as goes without waiting; 0 when nothing does. `bytes` is not empty. peer_lost when the other end is closed.
   Result<std::size_t> try_send(std::span<const std::byte> bytes);
   Result<std::size_t> try_receive(std::span<std::byte> bytes);
+  // A packet with one descriptor, which the other side gets as its own. False: it cannot be sent now. Only of packet
+  // sockets.
+  Result<bool> try_send_packet(std::span<const std::byte> bytes, int descriptor);
+  // nullopt: nothing is there yet. A failure when the other side closed, or sent more than `bytes_max` or anything but
+  // one descriptor; what else came with it is closed.
+  struct Packet {
+    Bytes bytes;
+    FileDescriptor descriptor;
+  };
+  Result<std::optional<Packet>> try_receive_packet(std::size_t bytes_max);
   // timed_out at the deadline.
   Status wait_readable(Deadline deadline);
   Status wait_writable(Deadline deadline);
 
-  Result<uid_t> peer_user() const;  // who connected, or who listens on the other side
+  // Who connected, or who called listen, vouched for by the kernel. pid 0: of another namespace.
+  struct Peer {
+    pid_t pid = 0;
+    uid_t user = 0;
+  };
+  Result<Peer> peer() const;
   int descriptor() const { return fd_.get(); }
 
  private:

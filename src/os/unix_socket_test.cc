@@ -88,8 +88,8 @@ TEST_P(UnixSockets, TellALostPeerAndRaiseNoSignal) {
 TEST_P(UnixSockets, KnowWhoIsOnTheOtherSide) {
   auto listener = listen();
   auto [client, server] = connect(listener);
-  EXPECT_EQ(*client.peer_user(), ::geteuid());
-  EXPECT_EQ(*server.peer_user(), ::geteuid());
+  EXPECT_EQ(client.peer()->user, ::geteuid());
+  EXPECT_EQ(server.peer()->user, ::geteuid());
 }
 
 TEST_P(UnixSockets, StayInThisProgram) {
@@ -227,6 +227,39 @@ TEST_P(PacketSockets, KeepTheBordersOfMessages) {
   EXPECT_EQ(server.receive_packet(space, soon()).status().code(), Code::network);
   ASSERT_TRUE(client.send_all(std::span(bytes).first(10), soon()));
   EXPECT_EQ(server.receive_exactly(space, soon()).code(), Code::network);
+}
+
+TEST_P(PacketSockets, CarryOneDescriptorEach) {
+  auto listener = listen();
+  auto [client, server] = connect(listener);
+  EXPECT_FALSE(server.try_receive_packet(16)->has_value());
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
+  const FileDescriptor reading(pipe[0]);
+  FileDescriptor writing(pipe[1]);
+  const auto bytes = bytes_like(10);
+  ASSERT_TRUE(*client.try_send_packet(bytes, writing.get()));
+  writing.close();
+  auto packet = server.try_receive_packet(16);
+  ASSERT_TRUE(packet && packet->has_value());
+  EXPECT_EQ((*packet)->bytes, bytes);
+  EXPECT_NE(::fcntl((*packet)->descriptor.get(), F_GETFD) & FD_CLOEXEC, 0);
+  ASSERT_EQ(::write((*packet)->descriptor.get(), bytes.data(), bytes.size()), 10);
+  std::array<std::byte, 16> received{};
+  EXPECT_EQ(::read(reading.get(), received.data(), received.size()), 10);
+}
+
+TEST_P(PacketSockets, RefuseAPacketWithoutADescriptorAndOneThatIsTooLong) {
+  auto listener = listen();
+  auto [client, server] = connect(listener);
+  const auto bytes = bytes_like(10);
+  ASSERT_TRUE(client.send_all(bytes, soon()));
+  EXPECT_EQ(server.try_receive_packet(16).status().code(), Code::invalid_argument);
+  ASSERT_TRUE(*client.try_send_packet(bytes, listener.descriptor()));
+  EXPECT_EQ(server.try_receive_packet(9).status().code(), Code::invalid_argument);
+  { const UnixSocket gone = std::move(client); }
+  EXPECT_EQ(server.try_receive_packet(16).status().code(), Code::peer_lost);
+  EXPECT_EQ(server.try_send_packet(bytes, listener.descriptor()).status().code(), Code::peer_lost);
 }
 
 class StreamSockets : public UnixSockets {};

@@ -11,7 +11,7 @@
 #include "os/event_loop.h"
 #include "os/thread.h"
 #include "rpc/door.h"
-#include "rpc/switchboard.h"
+#include "rpc/router.h"
 
 namespace tutti::rpc {
 namespace {
@@ -44,7 +44,7 @@ class Courier::Core {
   void run(const std::function<void()>& function);
 
   os::EventLoop& loop() { return *loop_; }
-  Switchboard& switchboard() { return switchboard_; }
+  Router& router() { return router_; }
 
   const CourierOptions options_;
   const Credentials credentials_;
@@ -53,17 +53,17 @@ class Courier::Core {
   DataHandler data_handler_;
 
  private:
-  Core(const CourierOptions& options, Credentials credentials, const SwitchboardOptions& switchboard_options,
+  Core(const CourierOptions& options, Credentials credentials, const RouterOptions& router_options,
        std::unique_ptr<os::EventLoop> loop)
       : options_(options),
         credentials_(std::move(credentials)),
         loop_(std::move(loop)),
-        switchboard_(*loop_, credentials_, switchboard_options, counters_),
+        router_(*loop_, credentials_, router_options, counters_),
         door_(*loop_, credentials_, {options.visitors_max, options.greeting_time}, counters_,
               [this](Greeted greeted) { enter(std::move(greeted)); }) {}
 
   std::unique_ptr<os::EventLoop> loop_;
-  Switchboard switchboard_;
+  Router router_;
   Door door_;
   bool is_stopping_ = false;
   os::Thread thread_;
@@ -75,13 +75,13 @@ Result<std::unique_ptr<Courier::Core>> Courier::Core::create(const CourierOption
     TUTTI_ASSIGN(id.value, draw());
   }
   TUTTI_ASSIGN(Credentials credentials, Credentials::create(options.secret, options.encryption, id));
-  SwitchboardOptions switchboard;
-  TUTTI_ASSIGN(switchboard.connect_from, local_address(options.connect_from));
-  switchboard.tcp = options.control;
-  switchboard.connect_time = options.connect_time;
-  switchboard.queue_bytes_max = options.queue_bytes_max;
+  RouterOptions router;
+  TUTTI_ASSIGN(router.connect_from, local_address(options.connect_from));
+  router.tcp = options.control;
+  router.connect_time = options.connect_time;
+  router.queue_bytes_max = options.queue_bytes_max;
   TUTTI_ASSIGN(auto loop, os::EventLoop::create());
-  return std::unique_ptr<Core>(new Core(options, std::move(credentials), switchboard, std::move(loop)));
+  return std::unique_ptr<Core>(new Core(options, std::move(credentials), router, std::move(loop)));
 }
 
 Status Courier::Core::open_door() {
@@ -104,7 +104,7 @@ Status Courier::Core::open_door() {
   }
   if (!has_any && !first) return first;
   for (const os::TcpAddress& address : door_.addresses()) addresses_.push_back(address.text());
-  switchboard_.set_own_addresses(addresses_);
+  router_.set_own_addresses(addresses_);
   return {};
 }
 
@@ -113,8 +113,8 @@ Status Courier::Core::start_thread() {
                  loop_->run_until([this] { return is_stopping_; }, Deadline::never());
                  // Nobody listens any more when the connections end: others see at once that this actor has ended.
                  door_.close();
-                 switchboard_.shut_down();
-                 loop_->run_until([this] { return switchboard_.is_drained(); }, Deadline::after(os::now(), kFlushTime));
+                 router_.shut_down();
+                 loop_->run_until([this] { return router_.is_drained(); }, Deadline::after(os::now(), kFlushTime));
                }));
   return {};
 }
@@ -136,7 +136,7 @@ void Courier::Core::run(const std::function<void()>& function) {
 }
 
 void Courier::Core::enter(Greeted greeted) {
-  if (greeted.peer.purpose == Purpose::control) return switchboard_.adopt(std::move(greeted));
+  if (greeted.peer.purpose == Purpose::control) return router_.adopt(std::move(greeted));
   if (!data_handler_) {
     ++counters_.unwanted_data;
     return;
@@ -151,12 +151,12 @@ namespace {
 class ServiceWorld final : public World {
  public:
   using Run = std::function<void(const std::function<void()>&)>;
-  ServiceWorld(os::EventLoop& loop, Switchboard& switchboard, Run run, Service service, Actor& actor)
-      : loop_(loop), switchboard_(switchboard), run_(std::move(run)), service_(service), actor_(actor) {}
+  ServiceWorld(os::EventLoop& loop, Router& router, Run run, Service service, Actor& actor)
+      : loop_(loop), router_(router), run_(std::move(run)), service_(service), actor_(actor) {}
   ~ServiceWorld() override {
     run_([this] {
       loop_.cancel(timer_);
-      switchboard_.detach(service_);
+      router_.detach(service_);
     });
   }
 
@@ -170,7 +170,7 @@ class ServiceWorld final : public World {
 
   void send(const Contact& to, std::vector<std::byte> message) override {
     check_thread();
-    switchboard_.send(service_, to, std::move(message));
+    router_.send(service_, to, std::move(message));
   }
 
   void wake_at(Time time) override {
@@ -184,14 +184,14 @@ class ServiceWorld final : public World {
 
   void forget(ActorId actor) override {
     check_thread();
-    switchboard_.forget(service_, actor);
+    router_.forget(service_, actor);
   }
 
  private:
   void check_thread() const { TUTTI_ASSERT(loop_.is_in_loop(), "a world belongs to the thread of its courier"); }
 
   os::EventLoop& loop_;
-  Switchboard& switchboard_;
+  Router& router_;
   Run run_;
   Service service_;
   Actor& actor_;
@@ -218,11 +218,11 @@ void Courier::run(const std::function<void()>& function) { core_->run(function);
 
 Result<std::unique_ptr<World>> Courier::attach(Service service, Actor& actor) {
   bool is_attached = false;
-  run([&] { is_attached = core_->switchboard().attach(service, actor); });
+  run([&] { is_attached = core_->router().attach(service, actor); });
   if (!is_attached)
     return Status(Code::invalid_usage, fmt::format("service {} already has an actor in this process", service));
   return std::unique_ptr<World>(std::make_unique<ServiceWorld>(
-      core_->loop(), core_->switchboard(), [core = core_.get()](const auto& function) { core->run(function); }, service,
+      core_->loop(), core_->router(), [core = core_.get()](const auto& function) { core->run(function); }, service,
       actor));
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "rpc/bytes.h"
+#include "base/bytes.h"
 #include "tutti/status.h"
 
 namespace tutti::rpc {

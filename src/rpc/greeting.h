@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/world.h"
 #include "os/tcp_socket.h"
-#include "rpc/bytes.h"
 #include "rpc/conduit.h"
 #include "rpc/handshake.h"
 #include "rpc/secret.h"

@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/bytes.h"
 #include "base/world.h"
-#include "rpc/bytes.h"
 #include "rpc/secret.h"
 #include "tutti/status.h"
 

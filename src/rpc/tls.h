@@ -7,8 +7,8 @@
 #include <memory>
 #include <span>
 
+#include "base/bytes.h"
 #include "os/tcp_socket.h"
-#include "rpc/bytes.h"
 #include "rpc/handshake.h"
 #include "rpc/secret.h"
 #include "tutti/status.h"

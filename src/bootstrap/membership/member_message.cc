@@ -75,17 +75,11 @@ struct Writer {
   }
 };
 
-bool get(ByteReader& reader, Rank& rank) {
-  const auto number = reader.number<Rank>();
-  if (number) rank = *number;
-  return number && rank >= 0 && rank < kRanksMax;
-}
+bool get(ByteReader& reader, Rank& rank) { return reader.read(rank) && rank >= 0 && rank < kRanksMax; }
 
 template <std::unsigned_integral T>
 bool get(ByteReader& reader, T& value) {
-  const auto number = reader.number<T>();
-  if (number) value = *number;
-  return number.has_value();
+  return reader.read(value);
 }
 
 bool get(ByteReader& reader, Ballot& ballot) { return get(reader, ballot.attempt) && get(reader, ballot.rank); }

@@ -31,10 +31,7 @@ bool has_loopback(std::span<const os::NetworkInterface> all, os::AddressFamily f
   });
 }
 
-void append_text(Bytes& to, std::string_view text) {
-  append_number(to, static_cast<std::uint8_t>(text.size()));
-  append(to, bytes_of(text));
-}
+void append_text(Bytes& to, std::string_view text) { append_counted<std::uint8_t>(to, bytes_of(text)); }
 
 // Names go into logs of other hosts: nothing that would steer a terminal.
 bool is_name(std::string_view text) {
@@ -53,8 +50,7 @@ std::string clean_name(std::string_view text) {
 }
 
 std::optional<std::string> read_name(ByteReader& reader, std::size_t bytes_max) {
-  const auto count = reader.number<std::uint8_t>();
-  const auto bytes = count && *count <= bytes_max ? reader.take(*count) : std::nullopt;
+  const auto bytes = reader.counted<std::uint8_t>(bytes_max);
   if (!bytes || !is_name(text_of(*bytes))) return std::nullopt;
   return std::string(text_of(*bytes));
 }

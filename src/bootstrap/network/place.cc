@@ -1,17 +1,11 @@
 #include "bootstrap/network/place.h"
 
-#include <fmt/format.h>
-
 #include "bootstrap/network/selection.h"
 #include "os/machine.h"
 #include "os/network_interfaces.h"
+#include "os/tcp_address.h"
 
 namespace tutti::bootstrap {
-
-std::string endpoint_text(const os::IpAddress& address, int port) {
-  const bool is_v6 = address.family == os::AddressFamily::ipv6;
-  return fmt::format(fmt::runtime(is_v6 ? "[{}]:{}" : "{}:{}"), os::text_of(address), port);
-}
 
 Result<Place> find_place(const Knobs& knobs) {
   TUTTI_ASSIGN(const Wish wish, wish_of(knobs));
@@ -26,7 +20,7 @@ Result<Place> find_place(const Knobs& knobs) {
     for (const os::NetworkInterface& chosen : selection.chosen) {
       for (const os::InterfaceAddress& address : chosen.addresses) {
         if (address.address.is_link_local() == is_link_local) {
-          place.listen.push_back(endpoint_text(address.address, 0));
+          place.listen.push_back(os::TcpAddress(address.address, 0).text());
         }
       }
     }

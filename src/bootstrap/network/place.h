@@ -18,7 +18,4 @@ struct Place {
 
 Result<Place> find_place(const Knobs& knobs);
 
-// "10.0.0.1:4000", "[fd00::1]:4000".
-std::string endpoint_text(const os::IpAddress& address, int port);
-
 }  // namespace tutti::bootstrap

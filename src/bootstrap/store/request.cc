@@ -31,11 +31,7 @@ bool read_arguments(ByteReader& reader, Request& request) {
     case RequestKind::set: return read_value(reader, request.value);
     case RequestKind::compare_and_swap:
       return read_value(reader, request.expected) && read_value(reader, request.value);
-    case RequestKind::add: {
-      const auto delta = reader.number<std::int64_t>();
-      if (delta) request.delta = *delta;
-      return delta.has_value();
-    }
+    case RequestKind::add: return reader.read(request.delta);
   }
   return false;
 }
@@ -54,7 +50,7 @@ Result<std::optional<std::span<const std::byte>>> parse_frame(std::span<const st
   return Body(reader.take(*length));
 }
 
-Bytes frame_of(const Request& request) {
+Bytes body_of(const Request& request) {
   Bytes body;
   append_number(body, static_cast<std::uint8_t>(request.kind));
   append_counted(body, bytes_of(request.key));
@@ -69,16 +65,19 @@ Bytes frame_of(const Request& request) {
       break;
     case RequestKind::set: append_counted(body, request.value); break;
   }
-  return frame_around(body);
+  return body;
 }
 
-Bytes frame_of(const Reply& reply) {
+Bytes body_of(const Reply& reply) {
   Bytes body;
   append_number(body, static_cast<std::uint8_t>(reply.outcome));
   append_number(body, static_cast<std::uint8_t>(reply.code));
   append_counted(body, reply.value);
-  return frame_around(body);
+  return body;
 }
+
+Bytes frame_of(const Request& request) { return frame_around(body_of(request)); }
+Bytes frame_of(const Reply& reply) { return frame_around(body_of(reply)); }
 
 Result<Request> parse_request(std::span<const std::byte> body) {
   ByteReader reader(body);

@@ -1,4 +1,4 @@
-// What clients and the server of a socket store say to each other, as bytes. Pure: no socket is touched here.
+// What clients and the server of a store say to each other, as bytes. Pure: no socket is touched here.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace tutti::bootstrap {
 
-// Every request gets one reply, and the next request comes after it. Only give_up comes while a wait has no reply yet,
-// and gets none of its own: it makes the wait's reply `absent`, unless the value is already on its way.
+// On a Unix socket every request gets one reply, and the next request comes after it. Only give_up comes while a wait
+// has no reply yet, and gets none of its own: it makes the wait's reply `absent`, unless the value is already on its
+// way.
 enum class RequestKind : std::uint8_t { set = 1, get = 2, wait = 3, add = 4, compare_and_swap = 5, give_up = 6 };
 
 struct Request {
@@ -43,7 +44,9 @@ Result<std::optional<std::span<const std::byte>>> parse_frame(std::span<const st
 Bytes frame_of(const Request& request);
 Bytes frame_of(const Reply& reply);
 
-// Of the body of a frame.
+// The bodies alone, for connections that keep the borders of messages.
+Bytes body_of(const Request& request);
+Bytes body_of(const Reply& reply);
 Result<Request> parse_request(std::span<const std::byte> body);
 Result<Reply> parse_reply(std::span<const std::byte> body);
 

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "bootstrap/store/request.h"
-#include "bootstrap/store/table.h"
+#include "bootstrap/store/execute.h"
 #include "os/clock.h"
 #include "os/error_text.h"
 
@@ -50,13 +49,6 @@ void answer(Connection& connection, const Reply& reply) {
   flush(connection);
 }
 
-Reply reply_of(const Status& failure) {
-  const auto text = bytes_of(failure.text());
-  return {Outcome::failure, failure.code(), Bytes(text.begin(), text.end())};
-}
-
-Reply reply_of(const Bytes& value) { return {Outcome::value, Code::ok, value}; }
-
 }  // namespace
 
 class ServerLoop {
@@ -72,7 +64,7 @@ class ServerLoop {
   void take_requests(Connection& connection);
   bool take_request(Connection& connection);
   std::optional<Reply> execute(Connection& connection, const Request& request);
-  std::optional<Reply> change(const std::string& key, const Bytes& value, Reply reply);
+  void answer_waiting(const std::string& key);
 
   UnixServer& server_;
   Table table_;
@@ -122,8 +114,8 @@ void ServerLoop::accept_all() {
     auto socket = server_.listener_.try_accept();
     if (!socket) is_short_of_descriptors_ = true;
     if (!socket || !socket->has_value()) return;
-    const auto user = (*socket)->peer_user();
-    if (user && *user == ::geteuid()) connections_.emplace_back(*std::move(*socket));
+    const auto peer = (*socket)->peer();
+    if (peer && peer->user == ::geteuid()) connections_.emplace_back(*std::move(*socket));
   }
 }
 
@@ -160,39 +152,25 @@ bool ServerLoop::take_request(Connection& connection) {
 }
 
 std::optional<Reply> ServerLoop::execute(Connection& connection, const Request& request) {
-  const Bytes* current = table_.find(request.key);
-  switch (request.kind) {
-    case RequestKind::set: return change(request.key, request.value, reply_of(Bytes()));
-    case RequestKind::get: return current == nullptr ? Reply{} : reply_of(*current);
-    case RequestKind::wait:
-      if (current != nullptr) return reply_of(*current);
-      connection.awaited = request.key;
-      return std::nullopt;
-    case RequestKind::give_up:
-      if (!connection.awaited) return std::nullopt;
-      connection.awaited.reset();
-      return Reply{};
-    case RequestKind::add: {
-      const auto sum = counter_after(request.key, current, request.delta);
-      if (!sum) return reply_of(sum.status());
-      const Bytes value = value_of_counter(*sum);
-      return change(request.key, value, reply_of(value));
-    }
-    case RequestKind::compare_and_swap:
-      if (!matches(current, request.expected)) return reply_of(current == nullptr ? Bytes() : *current);
-      return change(request.key, request.value, reply_of(request.value));
+  if (request.kind == RequestKind::give_up) {
+    if (!connection.awaited) return std::nullopt;
+    connection.awaited.reset();
+    return Reply{};
   }
-  return std::nullopt;
+  auto reply = bootstrap::execute(table_, request);
+  if (!reply) connection.awaited = request.key;
+  if (is_change(request.kind)) answer_waiting(request.key);
+  return reply;
 }
 
-std::optional<Reply> ServerLoop::change(const std::string& key, const Bytes& value, Reply reply) {
-  if (const Status status = table_.set(key, value); !status) return reply_of(status);
+void ServerLoop::answer_waiting(const std::string& key) {
+  const Bytes* value = table_.find(key);
+  if (value == nullptr) return;
   for (Connection& waiting : connections_) {
     if (waiting.awaited != key) continue;
     waiting.awaited.reset();
-    answer(waiting, reply_of(value));
+    answer(waiting, reply_of(*value));
   }
-  return reply;
 }
 
 Result<std::unique_ptr<UnixServer>> UnixServer::start(const std::string& path, Deadline deadline,

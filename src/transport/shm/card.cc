@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
-#include "transport/shm/bytes.h"
+#include "base/bytes.h"
 
 namespace tutti::transport {
 
@@ -31,9 +32,25 @@ bool is_text(std::string_view text, std::size_t length_max) {
   return text.size() <= length_max && std::ranges::all_of(text, is_printable);
 }
 
-Status check_start(Reader& reader, std::uint32_t magic, std::string_view what) {
+using TextLength = std::uint8_t;
+constexpr std::size_t kTextLengthMax = std::numeric_limits<TextLength>::max();
+
+bool read_text(ByteReader& reader, std::string& text) {
+  const auto bytes = reader.counted<TextLength>(kTextLengthMax);
+  if (bytes) text = text_of(*bytes);
+  return bytes.has_value();
+}
+
+Bytes start_of(std::uint32_t magic) {
+  Bytes bytes;
+  append_number(bytes, magic);
+  append_number(bytes, kVersion);
+  return bytes;
+}
+
+Status check_start(ByteReader& reader, std::uint32_t magic, std::string_view what) {
   if (reader.number<std::uint32_t>() != magic) return invalid_argument(fmt::format("this is not a {} of Tutti", what));
-  const auto version = reader.number<std::uint16_t>();
+  const auto version = reader.number<std::uint16_t>().value_or(0);
   if (version == kVersion) return {};
   return {Code::unsupported, fmt::format("a {} has version {}, this process has {}; use the same Tutti for all ranks",
                                          what, version, kVersion)};
@@ -41,34 +58,27 @@ Status check_start(Reader& reader, std::uint32_t magic, std::string_view what) {
 
 }  // namespace
 
-std::vector<std::byte> pack_card(const Card& card) {
-  Writer writer;
-  writer.number(kCardMagic);
-  writer.number(kVersion);
-  writer.raw(card.id);
-  writer.raw(card.key);
-  writer.number(card.pid);
-  writer.number(card.uid);
-  writer.number(card.heap_bytes);
-  writer.text(printable(card.boot_id, kBootLengthMax));
-  writer.text(printable(card.host, kHostLengthMax));
-  writer.text(printable(card.socket, kSocketLengthMax));
-  return writer.take();
+Bytes pack_card(const Card& card) {
+  Bytes bytes = start_of(kCardMagic);
+  append(bytes, card.id);
+  append(bytes, card.key);
+  append_number(bytes, card.pid);
+  append_number(bytes, card.uid);
+  append_number(bytes, card.heap_bytes);
+  append_counted<TextLength>(bytes, bytes_of(printable(card.boot_id, kBootLengthMax)));
+  append_counted<TextLength>(bytes, bytes_of(printable(card.host, kHostLengthMax)));
+  append_counted<TextLength>(bytes, bytes_of(printable(card.socket, kSocketLengthMax)));
+  return bytes;
 }
 
 Result<Card> parse_card(std::span<const std::byte> bytes) {
-  Reader reader(bytes);
+  ByteReader reader(bytes);
   TUTTI_TRY(check_start(reader, kCardMagic, "card"));
   Card card;
-  card.id = reader.raw<16>();
-  card.key = reader.raw<16>();
-  card.pid = reader.number<std::uint32_t>();
-  card.uid = reader.number<std::uint32_t>();
-  card.heap_bytes = reader.number<std::uint64_t>();
-  card.boot_id = reader.text();
-  card.host = reader.text();
-  card.socket = reader.text();
-  if (!reader.is_whole()) return invalid_argument(fmt::format("a card of {} bytes has the wrong length", bytes.size()));
+  const bool is_whole = reader.read(card.id) && reader.read(card.key) && reader.read(card.pid) &&
+                        reader.read(card.uid) && reader.read(card.heap_bytes) && read_text(reader, card.boot_id) &&
+                        read_text(reader, card.host) && read_text(reader, card.socket) && reader.rest().empty();
+  if (!is_whole) return invalid_argument(fmt::format("a card of {} bytes has the wrong length", bytes.size()));
   if (!is_text(card.boot_id, kBootLengthMax) || !is_text(card.host, kHostLengthMax) || card.host.empty() ||
       !is_text(card.socket, kSocketLengthMax) || card.socket.empty() || card.heap_bytes == 0) {
     return invalid_argument(fmt::format("a card of {} bytes is damaged", bytes.size()));
@@ -86,32 +96,26 @@ Status check_same_machine(const Card& own, const Card& other) {
                   other.pid, other.host, own.pid, own.host, own.host == other.host ? " (the boot ids differ)" : "")};
 }
 
-std::vector<std::byte> pack_hello(const Hello& hello) {
-  Writer writer;
-  writer.number(kHelloMagic);
-  writer.number(kVersion);
-  writer.raw(hello.sender);
-  writer.raw(hello.sender_key);
-  writer.raw(hello.receiver_key);
-  writer.number(hello.sender_pid);
-  writer.number(hello.heap_bytes);
-  writer.number(hello.probe_address);
-  writer.raw(hello.probe_word);
-  return writer.take();
+Bytes pack_hello(const Hello& hello) {
+  Bytes bytes = start_of(kHelloMagic);
+  append(bytes, hello.sender);
+  append(bytes, hello.sender_key);
+  append(bytes, hello.receiver_key);
+  append_number(bytes, hello.sender_pid);
+  append_number(bytes, hello.heap_bytes);
+  append_number(bytes, hello.probe_address);
+  append(bytes, hello.probe_word);
+  return bytes;
 }
 
 Result<Hello> parse_hello(std::span<const std::byte> bytes) {
-  Reader reader(bytes);
+  ByteReader reader(bytes);
   TUTTI_TRY(check_start(reader, kHelloMagic, "hello"));
   Hello hello;
-  hello.sender = reader.raw<16>();
-  hello.sender_key = reader.raw<16>();
-  hello.receiver_key = reader.raw<16>();
-  hello.sender_pid = reader.number<std::uint32_t>();
-  hello.heap_bytes = reader.number<std::uint64_t>();
-  hello.probe_address = reader.number<std::uint64_t>();
-  hello.probe_word = reader.raw<16>();
-  if (!reader.is_whole()) return invalid_argument("a hello has the wrong length");
+  const bool is_whole = reader.read(hello.sender) && reader.read(hello.sender_key) && reader.read(hello.receiver_key) &&
+                        reader.read(hello.sender_pid) && reader.read(hello.heap_bytes) &&
+                        reader.read(hello.probe_address) && reader.read(hello.probe_word) && reader.rest().empty();
+  if (!is_whole) return invalid_argument("a hello has the wrong length");
   return hello;
 }
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "base/bytes.h"
 #include "tutti/status.h"
 
 namespace tutti::transport {
@@ -29,7 +29,7 @@ struct Card {
 };
 
 // Texts are cut to their limits, and characters that are not printable become '?'.
-std::vector<std::byte> pack_card(const Card& card);
+Bytes pack_card(const Card& card);
 // Cards come from outside: anything may stand there.
 Result<Card> parse_card(std::span<const std::byte> bytes);
 
@@ -49,7 +49,7 @@ struct Hello {
   bool operator==(const Hello&) const = default;
 };
 
-std::vector<std::byte> pack_hello(const Hello& hello);
+Bytes pack_hello(const Hello& hello);
 Result<Hello> parse_hello(std::span<const std::byte> bytes);
 
 }  // namespace tutti::transport

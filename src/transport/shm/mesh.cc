@@ -36,6 +36,9 @@ std::string random_name(std::span<const std::byte> id) {
   return name;
 }
 
+// A name in no file system: nothing is left behind.
+std::string abstract_name(const Card& card) { return "@" + card.socket; }
+
 }  // namespace
 
 Result<Mesh*> Mesh::of_process() {
@@ -63,14 +66,15 @@ Result<Mesh*> Mesh::create(device::Heap& heap) {
   own.socket = random_name(name);
   // As others will read it, so that it can be compared with theirs.
   TUTTI_ASSIGN(own, parse_card(pack_card(own)));
-  TUTTI_ASSIGN(os::FileDescriptor listener, listen_on(own.socket));
+  // No file system is asked for an abstract name, so nobody is waited for.
+  TUTTI_ASSIGN(auto listener, os::UnixListener::listen(abstract_name(own), os::SocketKind::packet, Deadline()));
   TUTTI_ASSIGN(const std::span<std::byte> probe, heap.allocate(sizeof(Hello::probe_word)));
   TUTTI_TRY(os::fill_random(probe));
   return std::unique_ptr<Mesh>(new Mesh(heap, std::move(own), std::move(listener), probe)).release();
 }
 
-Mesh::Mesh(device::Heap& heap, Card own, os::FileDescriptor listener, std::span<std::byte> probe)
-    : heap_(heap), own_(std::move(own)), listener_(std::move(listener)), probe_(probe) {
+Mesh::Mesh(device::Heap& heap, Card own, os::UnixListener listener, std::span<std::byte> probe)
+    : heap_(heap), own_(std::move(own)), probe_(probe), listener_(std::move(listener)) {
   met_.emplace(own_.id, Met{own_.key, std::make_shared<const Process>(heap_, own_.host)});
 }
 
@@ -122,11 +126,11 @@ void Mesh::prune() {
 }
 
 Status Mesh::accept_visitors() {
-  std::erase_if(visitors_, [&](const os::FileDescriptor& visitor) { return is_done_with(visitor.get()); });
+  std::erase_if(visitors_, [&](os::UnixSocket& visitor) { return is_done_with(visitor); });
   for (std::size_t i = 0; i < kVisitorsMax; ++i) {
-    TUTTI_ASSIGN(auto visitor, accept_from(listener_.get()));
+    TUTTI_ASSIGN(auto visitor, listener_.try_accept());
     if (!visitor) return {};
-    if (is_done_with(visitor->get())) continue;
+    if (is_done_with(*visitor)) continue;
     if (visitors_.size() == kVisitorsMax) visitors_.erase(visitors_.begin());
     visitors_.push_back(*std::move(visitor));
   }
@@ -134,10 +138,10 @@ Status Mesh::accept_visitors() {
 }
 
 // Whether the connection can be closed: it was answered, or it is a stranger's. False: it has said nothing yet.
-bool Mesh::is_done_with(int visitor) {
-  const auto peer = peer_of(visitor);
-  if (!peer || peer->uid != own_.uid) return true;
-  auto packet = receive_packet(visitor, kPacketBytesMax);
+bool Mesh::is_done_with(os::UnixSocket& visitor) {
+  const auto peer = visitor.peer();
+  if (!peer || peer->user != own_.uid) return true;
+  auto packet = visitor.try_receive_packet(kPacketBytesMax);
   if (!packet) return true;
   if (!packet->has_value()) return false;
   const auto hello = parse_hello((*packet)->bytes);
@@ -151,7 +155,7 @@ bool Mesh::is_done_with(int visitor) {
   }
   if (known->second.key != hello->sender_key) return true;
   // A failure is the other side's to find out: it sees the connection closed.
-  static_cast<void>(send_packet(visitor, pack_hello(hello_to(hello->sender_key)), heap_.fd()));
+  static_cast<void>(visitor.try_send_packet(pack_hello(hello_to(hello->sender_key)), heap_.fd()));
   return true;
 }
 
@@ -173,7 +177,7 @@ Result<bool> Mesh::advance(std::span<const Card> cards) {
 
 // Success also when it has to be tried again later.
 Status Mesh::call(const Card& card) {
-  auto socket = connect_to(card.socket);
+  auto socket = os::UnixSocket::try_connect(abstract_name(card), os::SocketKind::packet);
   if (!socket) {
     if (socket.status().code() != Code::peer_lost) return socket.status();
     return {Code::peer_lost, fmt::format("{}; the process has ended, or it is in another network namespace, as "
@@ -181,19 +185,17 @@ Status Mesh::call(const Card& card) {
                                          socket.status().text())};
   }
   if (!socket->has_value()) return {};
-  TUTTI_ASSIGN(const Peer peer, peer_of((*socket)->get()));
-  if (peer.uid != own_.uid) return invalid_argument(fmt::format("user {} listens on its socket", peer.uid));
-  const Status sent = send_packet((*socket)->get(), pack_hello(hello_to(card.key)), heap_.fd());
-  if (sent.code() == Code::timed_out) return {};
-  TUTTI_TRY(sent);
-  called_.emplace(card.id, Called{card, **std::move(socket)});
+  TUTTI_ASSIGN(const os::UnixSocket::Peer peer, (*socket)->peer());
+  if (peer.user != own_.uid) return invalid_argument(fmt::format("user {} listens on its socket", peer.user));
+  TUTTI_ASSIGN(const bool is_sent, (*socket)->try_send_packet(pack_hello(hello_to(card.key)), heap_.fd()));
+  if (is_sent) called_.emplace(card.id, Called{card, **std::move(socket)});
   return {};
 }
 
 Status Mesh::collect_answer(const ProcessId& id) {
   const auto called = called_.find(id);
   TUTTI_ASSERT(called != called_.end(), "an answer belongs to a call");
-  auto packet = receive_packet(called->second.socket.get(), kPacketBytesMax);
+  auto packet = called->second.socket.try_receive_packet(kPacketBytesMax);
   if (packet && !packet->has_value()) return {};
   const Called done = std::move(called->second);
   called_.erase(called);
@@ -205,16 +207,16 @@ Status Mesh::collect_answer(const ProcessId& id) {
   return {};
 }
 
-Result<Mesh::Met> Mesh::answer_of(const Called& called, Packet packet) const {
+Result<Mesh::Met> Mesh::answer_of(const Called& called, os::UnixSocket::Packet packet) const {
   TUTTI_ASSIGN(const Hello hello, parse_hello(packet.bytes));
   if (hello.sender != called.card.id || hello.sender_key != called.card.key || hello.receiver_key != own_.key ||
       hello.heap_bytes != called.card.heap_bytes)
     return invalid_argument("it answered with what is not on its card");
-  TUTTI_ASSIGN(const Peer peer, peer_of(called.socket.get()));
+  TUTTI_ASSIGN(const os::UnixSocket::Peer peer, called.socket.peer());
   return meet(hello, peer, std::move(packet.descriptor));
 }
 
-Result<Mesh::Met> Mesh::meet(const Hello& hello, const Peer& peer, os::FileDescriptor heap) const {
+Result<Mesh::Met> Mesh::meet(const Hello& hello, const os::UnixSocket::Peer& peer, os::FileDescriptor heap) const {
   TUTTI_ASSIGN(os::Segment segment, os::Segment::adopt(std::move(heap), hello.heap_bytes));
   auto* const probe = reinterpret_cast<void*>(hello.probe_address);  // NOLINT: of the other process
   const bool can_pull = peer.pid > 0 && os::can_write(peer.pid, probe, hello.probe_word);
@@ -239,9 +241,9 @@ void Mesh::wait(Deadline deadline) {
   std::vector<pollfd> sockets;
   {
     const std::lock_guard lock(mutex_);
-    sockets.push_back({listener_.get(), POLLIN, 0});
-    for (const auto& visitor : visitors_) sockets.push_back({visitor.get(), POLLIN, 0});
-    for (const auto& [id, called] : called_) sockets.push_back({called.socket.get(), POLLIN, 0});
+    sockets.push_back({listener_.descriptor(), POLLIN, 0});
+    for (const auto& visitor : visitors_) sockets.push_back({visitor.descriptor(), POLLIN, 0});
+    for (const auto& [id, called] : called_) sockets.push_back({called.socket.descriptor(), POLLIN, 0});
   }
   const Time now = os::now();
   const auto left = std::chrono::nanoseconds(

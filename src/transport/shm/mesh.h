@@ -15,9 +15,8 @@
 
 #include "base/deadline.h"
 #include "device/host/heap.h"
-#include "os/file_descriptor.h"
+#include "os/unix_socket.h"
 #include "transport/shm/card.h"
-#include "transport/shm/local_socket.h"
 #include "transport/shm/process.h"
 #include "tutti/status.h"
 
@@ -50,37 +49,37 @@ class Mesh {
 
   struct Called {
     Card card;
-    os::FileDescriptor socket;
+    os::UnixSocket socket;
   };
 
-  Mesh(device::Heap& heap, Card own, os::FileDescriptor listener, std::span<std::byte> probe);
+  Mesh(device::Heap& heap, Card own, os::UnixListener listener, std::span<std::byte> probe);
   static Result<Mesh*> create(device::Heap& heap);
 
   Result<std::vector<Card>> read_cards(std::span<const std::vector<std::byte>> cards) const;
   Hello hello_to(const Key& receiver) const;
-  Result<Met> meet(const Hello& hello, const Peer& peer, os::FileDescriptor heap) const;
+  Result<Met> meet(const Hello& hello, const os::UnixSocket::Peer& peer, os::FileDescriptor heap) const;
   void wait(Deadline deadline);
 
   // With the mutex held.
   void prune();
   Status accept_visitors();
-  bool is_done_with(int visitor);
+  bool is_done_with(os::UnixSocket& visitor);
   Result<bool> advance(std::span<const Card> cards);  // true: all are met
   Status call(const Card& card);
   Status collect_answer(const ProcessId& id);
-  Result<Met> answer_of(const Called& called, Packet packet) const;
+  Result<Met> answer_of(const Called& called, os::UnixSocket::Packet packet) const;
   std::vector<ProcessPointer> processes_of(std::span<const Card> cards) const;
   Status lateness(std::span<const Card> cards) const;
 
   device::Heap& heap_;
   const Card own_;
-  const os::FileDescriptor listener_;
   const std::span<std::byte> probe_;
 
   std::mutex mutex_;
+  os::UnixListener listener_;
   std::map<ProcessId, Met> met_;
-  std::map<ProcessId, Called> called_;        // connected and greeted, the answer is still to come
-  std::vector<os::FileDescriptor> visitors_;  // accepted, have not said who they are
+  std::map<ProcessId, Called> called_;    // connected and greeted, the answer is still to come
+  std::vector<os::UnixSocket> visitors_;  // accepted, have not said who they are
 };
 
 }  // namespace tutti::transport

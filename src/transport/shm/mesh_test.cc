@@ -251,16 +251,17 @@ TEST_F(MeshTest, TheHeapOfADeadProcessIsUnmappedAtTheNextConnect) {
 }
 
 // A connection from outside that says this, with so many descriptors; stays open until the process ends.
-int send_as_stranger(const std::string& socket_name, std::span<const std::byte> bytes, int descriptors) {
-  auto socket = connect_to(socket_name);
-  if (!socket || !socket->has_value()) return -1;
-  const int fd = (*socket)->release();
+bool send_as_stranger(const std::string& socket_name, std::span<const std::byte> bytes, int descriptors) {
+  auto connected = os::UnixSocket::try_connect("@" + socket_name, os::SocketKind::packet);
+  if (!connected || !connected->has_value()) return false;
+  static std::vector<os::UnixSocket> kept;
+  os::UnixSocket& socket = kept.emplace_back(**std::move(connected));
   if (descriptors == 1) {
-    static_cast<void>(send_packet(fd, bytes, STDERR_FILENO));
+    static_cast<void>(socket.try_send_packet(bytes, STDERR_FILENO));
   } else if (!bytes.empty()) {
-    static_cast<void>(::write(fd, bytes.data(), bytes.size()));
+    static_cast<void>(socket.try_send(bytes));
   }
-  return fd;
+  return true;
 }
 
 TEST_F(MeshTest, StrangersAndGarbageDoNoHarm) {
@@ -284,10 +285,10 @@ TEST_F(MeshTest, StrangersAndGarbageDoNoHarm) {
       Hello unsealed = hello;  // with the key, but what it brings is no heap
       unsealed.receiver_key = card->key;
       for (const auto& bytes : {garbage, pack_hello(hello), pack_hello(unsealed), std::vector<std::byte>()}) {
-        CHECK_CHILD(send_as_stranger(card->socket, bytes, 0) >= 0, error_of({}));
-        CHECK_CHILD(send_as_stranger(card->socket, bytes, 1) >= 0, error_of({}));
+        CHECK_CHILD(send_as_stranger(card->socket, bytes, 0), error_of({}));
+        CHECK_CHILD(send_as_stranger(card->socket, bytes, 1), error_of({}));
       }
-      for (int i = 0; i < 50; ++i) CHECK_CHILD(send_as_stranger(card->socket, {}, 0) >= 0, std::to_string(i));
+      for (int i = 0; i < 50; ++i) CHECK_CHILD(send_as_stranger(card->socket, {}, 0), std::to_string(i));
     }
     return board.arrive_until(6) && board.arrive_until(9);
   });

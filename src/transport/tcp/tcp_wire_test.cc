@@ -36,7 +36,7 @@ class Pair {
     }
     std::mutex mutex;
     std::vector<rpc::Conduit> accepted;
-    ends_[1].courier->on_data([&](ActorId, rpc::Bytes, rpc::Conduit conduit) {
+    ends_[1].courier->on_data([&](ActorId, Bytes, rpc::Conduit conduit) {
       const std::lock_guard lock(mutex);
       accepted.push_back(std::move(conduit));
     });

@@ -23,7 +23,7 @@ namespace tutti::rpc {
 
 using Service = std::uint16_t;
 
-struct SwitchboardOptions {
+struct RouterOptions {
   std::optional<os::TcpAddress> connect_from = {};
   os::TcpOptions tcp = {};
   std::chrono::nanoseconds connect_time = std::chrono::seconds(5);
@@ -31,12 +31,11 @@ struct SwitchboardOptions {
 };
 
 // All on the thread of the loop. Actors are called from the loop, never from send() or forget().
-class Switchboard final : public Link::Owner {
+class Router final : public Link::Owner {
  public:
-  Switchboard(os::EventLoop& loop, const Credentials& credentials, const SwitchboardOptions& options,
-              Counters& counters)
+  Router(os::EventLoop& loop, const Credentials& credentials, const RouterOptions& options, Counters& counters)
       : loop_(loop), credentials_(credentials), options_(options), counters_(counters) {}
-  ~Switchboard() override;
+  ~Router() override;
 
   void set_own_addresses(std::vector<std::string> addresses) { own_addresses_ = std::move(addresses); }
   bool attach(Service service, Actor& actor) { return actors_.emplace(service, &actor).second; }
@@ -96,7 +95,7 @@ class Switchboard final : public Link::Owner {
 
   os::EventLoop& loop_;
   const Credentials& credentials_;
-  SwitchboardOptions options_;
+  RouterOptions options_;
   Counters& counters_;
   std::vector<std::string> own_addresses_;
   std::map<Service, Actor*> actors_;

@@ -1,4 +1,4 @@
-#include "rpc/switchboard.h"
+#include "rpc/router.h"
 
 #include <fmt/format.h>
 
@@ -18,35 +18,35 @@ std::string name_of(ActorId id) { return fmt::format("actor {:016x}", id.value);
 
 }  // namespace
 
-Switchboard::~Switchboard() {
+Router::~Router() {
   for (auto& [id, peer] : peers_) {
     peer.dial.reset();
     drop_links(peer);
   }
 }
 
-Switchboard::Peer* Switchboard::find_peer(ActorId id) {
+Router::Peer* Router::find_peer(ActorId id) {
   const auto found = peers_.find(id);
   return found == peers_.end() ? nullptr : &found->second;
 }
 
-Switchboard::Peer& Switchboard::peer_of(ActorId id) { return peers_.try_emplace(id, Peer{.id = id}).first->second; }
+Router::Peer& Router::peer_of(ActorId id) { return peers_.try_emplace(id, Peer{.id = id}).first->second; }
 
-void Switchboard::erase_if_unused(ActorId id) {
+void Router::erase_if_unused(ActorId id) {
   const Peer* peer = find_peer(id);
   if (peer != nullptr && peer->links.empty() && peer->dial == nullptr && peer->queue.empty() &&
       peer->services.empty() && peer->losing.empty())
     peers_.erase(id);
 }
 
-void Switchboard::detach(Service service) {
+void Router::detach(Service service) {
   actors_.erase(service);
   std::vector<ActorId> ids;
   for (const auto& [id, peer] : peers_) ids.push_back(id);
   for (const ActorId id : ids) forget(service, id);
 }
 
-void Switchboard::send(Service service, const Contact& to, Bytes message) {
+void Router::send(Service service, const Contact& to, Bytes message) {
   if (is_shutting_down_) return;
   if (to.id == credentials_.id) {
     loop_.call_later([this, service, message = std::move(message)] { deliver(credentials_.id, service, message); });
@@ -65,7 +65,7 @@ void Switchboard::send(Service service, const Contact& to, Bytes message) {
   enqueue(peer, service, std::move(message));
 }
 
-void Switchboard::enqueue(Peer& peer, Service service, Bytes message) {
+void Router::enqueue(Peer& peer, Service service, Bytes message) {
   const std::size_t waiting = peer.queued_bytes + (peer.sending == nullptr ? 0 : peer.sending->queued_bytes());
   if (waiting + message.size() > options_.queue_bytes_max) {
     ++counters_.full_queues;
@@ -79,7 +79,7 @@ void Switchboard::enqueue(Peer& peer, Service service, Bytes message) {
 
 // Whether there is a link to send over. One that is finishing has to be gone first: what goes another way could
 // overtake what it still carries.
-bool Switchboard::choose_link(Peer& peer) {
+bool Router::choose_link(Peer& peer) {
   if (peer.sending != nullptr && !peer.sending->is_finishing()) return true;
   peer.sending = nullptr;
   if (peer.links.empty() || std::ranges::any_of(peer.links, [](const auto& link) { return link->is_finishing(); }))
@@ -90,7 +90,7 @@ bool Switchboard::choose_link(Peer& peer) {
 }
 
 // Sends what is queued, or sees to it that it can be sent; keeps a connection while somebody expects something.
-void Switchboard::move_on(Peer& peer) {
+void Router::move_on(Peer& peer) {
   if (!peer.queue.empty() && choose_link(peer)) {
     for (auto& [service, message] : peer.queue)
       peer.sending->send({.service = service, .kind = FrameKind::message, .epoch = peer.sending_epoch},
@@ -103,7 +103,7 @@ void Switchboard::move_on(Peer& peer) {
   if (is_shutting_down_) finish(peer);
 }
 
-void Switchboard::start_dial(Peer& peer) {
+void Router::start_dial(Peer& peer) {
   Call call;
   call.to = {peer.id, peer.addresses};
   call.from = options_.connect_from;
@@ -113,7 +113,7 @@ void Switchboard::start_dial(Peer& peer) {
                                      [this, id = peer.id](Result<Greeted> result) { end_dial(id, std::move(result)); });
 }
 
-void Switchboard::end_dial(ActorId id, Result<Greeted> result) {
+void Router::end_dial(ActorId id, Result<Greeted> result) {
   Peer* peer = find_peer(id);
   const std::unique_ptr<Dial> dial = std::move(peer->dial);
   const Status doubt = std::exchange(peer->doubt, Status());
@@ -130,7 +130,7 @@ void Switchboard::end_dial(ActorId id, Result<Greeted> result) {
   erase_if_unused(id);
 }
 
-void Switchboard::adopt(Greeted greeted) {
+void Router::adopt(Greeted greeted) {
   if (is_shutting_down_) return;
   Peer& peer = peer_of(greeted.peer.id);
   peer.dial.reset();
@@ -139,7 +139,7 @@ void Switchboard::adopt(Greeted greeted) {
   add_link(peer, std::move(greeted));
 }
 
-void Switchboard::add_link(Peer& peer, Greeted greeted) {
+void Router::add_link(Peer& peer, Greeted greeted) {
   const bool has_connected = greeted.peer.role == Role::acceptor;
   peer.links.push_back(std::make_unique<Link>(loop_, std::move(greeted), *this));
   Link& link = *peer.links.back();
@@ -150,12 +150,12 @@ void Switchboard::add_link(Peer& peer, Greeted greeted) {
 }
 
 // What a link that is finishing still brings comes before what the others bring.
-void Switchboard::order_links(Peer& peer) {
+void Router::order_links(Peer& peer) {
   const bool has_older = std::ranges::any_of(peer.links, [](const auto& link) { return link->is_finishing(); });
   for (const auto& link : peer.links) link->set_reading(!has_older || link->is_finishing());
 }
 
-void Switchboard::introduce(Link& link) {
+void Router::introduce(Link& link) {
   std::string lines;
   for (const std::string& address : own_addresses_) lines += address + "\n";
   const auto bytes = std::as_bytes(std::span(lines));
@@ -163,7 +163,7 @@ void Switchboard::introduce(Link& link) {
 }
 
 // Where a peer listens that has connected by itself: how to look for it should the connection be lost.
-void Switchboard::take_addresses(Peer& peer, const Link& link, const Bytes& body) {
+void Router::take_addresses(Peer& peer, const Link& link, const Bytes& body) {
   if (!peer.addresses.empty() || body.size() > kAddressesBytesMax) return;
   const std::string_view lines(reinterpret_cast<const char*>(body.data()), body.size());
   for (const std::string_view line : text::split(lines, '\n')) {
@@ -174,7 +174,7 @@ void Switchboard::take_addresses(Peer& peer, const Link& link, const Bytes& body
   }
 }
 
-void Switchboard::take_frame(Link& link, Frame frame) {
+void Router::take_frame(Link& link, Frame frame) {
   Peer& peer = *find_peer(link.peer());
   switch (frame.header.kind) {
     case FrameKind::addresses: return take_addresses(peer, link, frame.body);
@@ -191,7 +191,7 @@ void Switchboard::take_frame(Link& link, Frame frame) {
   deliver(peer.id, frame.header.service, frame.body);
 }
 
-void Switchboard::deliver(ActorId from, Service service, std::span<const std::byte> message) {
+void Router::deliver(ActorId from, Service service, std::span<const std::byte> message) {
   const auto found = actors_.find(service);
   if (found == actors_.end()) {
     if (!is_shutting_down_) ++counters_.unknown_services;
@@ -200,7 +200,7 @@ void Switchboard::deliver(ActorId from, Service service, std::span<const std::by
   found->second->receive(from, message);
 }
 
-void Switchboard::forget(Service service, ActorId actor) {
+void Router::forget(Service service, ActorId actor) {
   Peer* peer = find_peer(actor);
   if (peer == nullptr) return;
   peer->services.erase(service);
@@ -209,7 +209,7 @@ void Switchboard::forget(Service service, ActorId actor) {
   erase_if_unused(actor);
 }
 
-void Switchboard::say_goodbye(Peer& peer) {
+void Router::say_goodbye(Peer& peer) {
   if (!peer.services.empty() || !peer.losing.empty() || !peer.queue.empty()) return;
   peer.dial.reset();  // it was looking for somebody of whom nobody expects anything
   peer.doubt = Status();
@@ -222,7 +222,7 @@ void Switchboard::say_goodbye(Peer& peer) {
   }
 }
 
-void Switchboard::end_link(Link& link, const Status& why) {
+void Router::end_link(Link& link, const Status& why) {
   Peer& peer = *find_peer(link.peer());
   const ActorId id = peer.id;
   const bool is_loss = !link.is_finishing();  // one of the two has said farewell, and all has been read since
@@ -241,7 +241,7 @@ void Switchboard::end_link(Link& link, const Status& why) {
   erase_if_unused(id);
 }
 
-void Switchboard::lose(Peer& peer, const Status& why) {
+void Router::lose(Peer& peer, const Status& why) {
   drop_links(peer);
   drop_queue(peer);
   peer.dial.reset();
@@ -256,7 +256,7 @@ void Switchboard::lose(Peer& peer, const Status& why) {
   tell_loss(peer, Code::network, std::string(why.text()));
 }
 
-void Switchboard::tell_loss(Peer& peer, Code code, const std::string& why) {
+void Router::tell_loss(Peer& peer, Code code, const std::string& why) {
   const Status status(code, fmt::format("{}: {}", name_of(peer.id), why), Scope::connection);
   for (const Service service : peer.losing) {
     loop_.call_later([this, id = peer.id, service, status] {
@@ -272,7 +272,7 @@ void Switchboard::tell_loss(Peer& peer, Code code, const std::string& why) {
   }
 }
 
-void Switchboard::drop_links(Peer& peer) {
+void Router::drop_links(Peer& peer) {
   peer.sending = nullptr;
   for (auto& link : peer.links) {
     link->close();
@@ -281,22 +281,22 @@ void Switchboard::drop_links(Peer& peer) {
   peer.links.clear();
 }
 
-void Switchboard::drop_queue(Peer& peer) {
+void Router::drop_queue(Peer& peer) {
   peer.queue.clear();
   peer.queued_bytes = 0;
 }
 
-void Switchboard::bury(std::unique_ptr<Link> link) {
+void Router::bury(std::unique_ptr<Link> link) {
   graves_.push_back(std::move(link));
   if (graves_.size() == 1) loop_.call_later([this] { graves_.clear(); });
 }
 
-void Switchboard::finish(Peer& peer) {
+void Router::finish(Peer& peer) {
   if (!peer.queue.empty()) return;
   for (const auto& link : peer.links) link->finish_writing();
 }
 
-void Switchboard::shut_down() {
+void Router::shut_down() {
   is_shutting_down_ = true;
   actors_.clear();
   for (auto& [id, peer] : peers_) {
@@ -305,7 +305,7 @@ void Switchboard::shut_down() {
   }
 }
 
-bool Switchboard::is_drained() const {
+bool Router::is_drained() const {
   return std::ranges::all_of(peers_, [](const auto& entry) {
     const Peer& peer = entry.second;
     return peer.links.empty() && (peer.queue.empty() || peer.dial == nullptr);
