@@ -14,6 +14,10 @@ namespace {
 
 using namespace plan;
 
+// Lines of another's output lie in its cache more often than those of its input: storing there takes a little longer
+// than loading.
+constexpr double kStoringToOthers = 1.1;
+
 // What one rank's program does, in bytes and in times that it has to wait for somebody.
 struct Load {
   double loaded = 0;
@@ -68,6 +72,7 @@ class Estimate {
         }
         for (const Slice& target : lane.targets(step)) {
           value = bytes_of(target);
+          if (stays_in_place(lane.sources(step), target, rank)) continue;
           load.of_callers += target.buffer == Buffer::stage ? 0 : value;
           if (is_by_kernel(target, rank) || !is_kernels) count_store(target, rank, echoes, value, load);
           if (target.buffer == Buffer::stage && target.owner == rank) staged += value;
@@ -86,6 +91,12 @@ class Estimate {
       load.staged = std::max(load.staged, staged);
     }
     return load;
+  }
+
+  bool stays_in_place(std::span<const Slice> sources, const Slice& target, Rank rank) const {
+    if (!candidate_.shape.in_place || sources.size() != 1 || target.buffer != Buffer::out) return false;
+    const Slice& source = sources[0];
+    return source.buffer == Buffer::in && source.owner == rank && target.owner == rank && source.chunk == target.chunk;
   }
 
   bool is_by_kernel(const Slice& slice, Rank rank) const {
@@ -114,13 +125,13 @@ class Estimate {
 
   void count_store(const Slice& target, Rank rank, bool echoes, double value, Load& load) const {
     if (is_by_kernel(target, rank)) {
-      load.pulled += value;
+      load.pulled += kStoringToOthers * value;
       load.pulled_pieces += target.count;
       return;
     }
     load.stored += value;
     // A place that others have loaded from has to be taken back, unless what they stored there was loaded since.
-    if (target.owner != rank && target.buffer == Buffer::out) load.moved += value / 2;
+    if (target.owner != rank && target.buffer == Buffer::out) load.moved += kStoringToOthers * value / 2;
     if (target.buffer == Buffer::stage && !echoes) load.moved += value;
   }
 
@@ -139,14 +150,17 @@ class Estimate {
     // Ranks that share a core wait for each other's work too.
     const double crowd = std::max(1.0, static_cast<double>(machine_.ranks) / machine_.cores);
     double round = machine_.signal_s * (1 + load.widest / 16);
-    if (crowd > 1) round = machine_.switch_s * crowd;
+    // Every other rank of the core looks, finds nothing and gives it away, before and after the one that is waited for.
+    if (crowd > 1) round = 2 * machine_.switch_s * crowd;
     // Data that comes with its signal saves the way of a line.
     const bool is_flash = load.staged <= static_cast<double>(machine_.flash_bytes) && load.staged > 0;
     const double transfer = is_flash ? 0 : machine_.signal_s * load.rounds;
     const double tiles =
         std::max(1.0, 2 * load.staged / std::max<double>(1.0, static_cast<double>(machine_.outbox_bytes)));
-    const bool is_cached = load.of_callers <= static_cast<double>(machine_.cache_bytes);
-    const double memory = is_cached ? 0 : load.of_callers / machine_.memory_bytes_per_s;
+    const bool is_cached = load.of_callers * crowd <= static_cast<double>(machine_.cache_bytes);
+    const bool is_far = load.of_callers * machine_.ranks > static_cast<double>(machine_.far_bytes);
+    const double memory = (is_cached ? 0 : load.of_callers / machine_.memory_bytes_per_s) +
+                          (is_far ? load.pulled / machine_.far_pull_bytes_per_s : 0);
     const double work = memory + load.loaded / machine_.load_bytes_per_s + load.stored / machine_.store_bytes_per_s +
                         load.moved / machine_.move_bytes_per_s + load.messages * machine_.message_s +
                         load.pulled / machine_.pull_bytes_per_s + load.pulled_pieces * machine_.pull_s +

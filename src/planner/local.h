@@ -23,8 +23,12 @@ struct LocalMachine {
   double message_s = 0.2e-6;        // a value through a pipe, beside its bytes
   double switch_s = 1e-6;           // until another rank runs on the same core
   double step_s = 30e-9;
-  double memory_bytes_per_s = 35e9;     // beside the above, for callers' buffers that no cache holds
+  // Beside the above, for callers' buffers that no cache holds, and for what the kernel copies of buffers so large that
+  // the pages too have to be looked up in memory. As measured with bench/compare on the machines at hand.
+  double memory_bytes_per_s = 35e9;
+  double far_pull_bytes_per_s = 16e9;
   std::uint64_t cache_bytes = 2 << 20;  // of one core
+  std::uint64_t far_bytes = 64 << 20;   // of all ranks together
   std::uint64_t flash_bytes = 0;        // staged data up to this size comes with its signal
   std::uint64_t outbox_bytes = 0;       // what a rank can stage at a time
 };

@@ -56,7 +56,7 @@ std::unique_ptr<Trial> draw_trial(const Case& proof, const World& world, const W
   constexpr std::uint64_t kTiles[] = {64, 320, 2048, 512 << 10};
   trial->options = {.outbox_bytes = world.shape().outbox_bytes,
                     .tile_bytes_max = wish.tile_bytes_max.value_or(kTiles[random.below(4)])};
-  if (random.below(2) == 0) trial->options.streaming_from_bytes = 0;
+  if (random.below(2) == 0) trial->options.streaming_from_bytes = trial->options.streaming_copies_from_bytes = 0;
   trial->prefers_flash = random.below(2) == 0;
   trial->make_buffers(random);
   return trial;

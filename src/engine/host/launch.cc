@@ -16,6 +16,11 @@ constexpr std::uint64_t kLine = transport::kLine;
 // A tile is a whole number of elements of every type and of every custom element up to this size.
 constexpr std::uint64_t kTileQuantum = 64;
 
+// Where there is room a stage has more than two tiles, so that a rank that only stages runs ahead of those that take;
+// not much more, because all of it goes around in the caches.
+constexpr std::uint64_t kDeepStageBytes = 1 << 20;
+constexpr std::uint64_t kStageTilesMax = 8;
+
 std::uint64_t mix(std::uint64_t hash, std::uint64_t part) {
   hash = (hash ^ part) * 0xff51afd7ed558ccd;
   return hash ^ (hash >> 33);
@@ -48,6 +53,11 @@ Result<OutboxLayout> lay_out(const Prepared& prepared, std::uint64_t outbox_byte
   }
   const std::uint64_t room = layout.lane_bytes > heads ? (layout.lane_bytes - heads) / tiles : 0;
   layout.tile_bytes = round_down(std::min(room, tile_bytes_max), quantum);
+  const std::uint64_t row_bytes = layout.stage_chunks * layout.tile_bytes;
+  if (row_bytes > 0 && prepared.is_one_round) {
+    const std::uint64_t bytes = std::min(layout.lane_bytes, kDeepStageBytes);
+    layout.tiles_in_stage = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / row_bytes, 2, kStageTilesMax));
+  }
   if (layout.tile_bytes == 0) {
     return Status(Code::unsupported,
                   fmt::format("{} {} over {} ranks does not fit the {} bytes that a rank has for messages; choose an "
@@ -225,8 +235,8 @@ std::uint64_t OutboxLayout::slot_at(std::uint32_t lane, std::uint32_t pipe, std:
 
 std::uint64_t OutboxLayout::key() const {
   std::uint64_t key = 0x9e3779b97f4a7c15;
-  for (const std::uint64_t part : {tile_bytes, lane_bytes, std::uint64_t{stage_chunks}, std::uint64_t{slots},
-                                   std::uint64_t{value_chunks}, pipes_hash}) {
+  for (const std::uint64_t part : {tile_bytes, lane_bytes, std::uint64_t{stage_chunks}, std::uint64_t{tiles_in_stage},
+                                   std::uint64_t{slots}, std::uint64_t{value_chunks}, pipes_hash}) {
     key = mix(key, part);
   }
   return key | 1;
@@ -265,7 +275,8 @@ Result<Launch> create_launch(std::shared_ptr<const Prepared> prepared, const std
              transport::kFlashLineBytes));
   std::uint64_t output = 0;
   for (const ChunkMap& map : maps) output = std::max(output, map.out.end() * elements.bytes);
-  launch.is_streaming = output >= options.streaming_from_bytes;
+  const bool is_copied = !reduces(plan.header.collective);
+  launch.is_streaming = output >= (is_copied ? options.streaming_copies_from_bytes : options.streaming_from_bytes);
   return launch;
 }
 

@@ -98,7 +98,8 @@ struct LaunchOptions {
   std::uint64_t outbox_bytes = 0;
   // Both measured with bench/compare: tiles that the second cache holds, and outputs that it does not.
   std::uint64_t tile_bytes_max = 256 << 10;
-  std::uint64_t streaming_from_bytes = 1 << 20;  // of a rank's output per call
+  std::uint64_t streaming_from_bytes = 1 << 20;         // of a rank's output per call
+  std::uint64_t streaming_copies_from_bytes = 4 << 20;  // the same where nothing is added up
   // Whatever others reach they have mapped. Otherwise the kernel may have to copy, which takes some room.
   bool is_mapped = false;
 };
