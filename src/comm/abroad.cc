@@ -161,7 +161,9 @@ Result<std::vector<Rank>> Abroad::agree_on_survivors(Deadline deadline) {
 bool Abroad::is_gone(Rank rank) const { return !job_->why_gone(actor(rank)).empty(); }
 
 Standing Abroad::look_at(Rank rank, std::uint32_t call) {
-  if (const std::string why = job_->why_gone(actor(rank)); !why.empty()) return {.is_gone = true, .text = why};
+  if (const std::string why = job_->why_gone(actor(rank)); !why.empty()) {
+    return {.is_gone = true, .is_silent = job_->is_silent(actor(rank)), .text = why};
+  }
   const std::lock_guard lock(inquiries_->mutex);
   auto& inquiry = inquiries_->by_rank[rank];
   if (!std::exchange(inquiry.is_under_way, true)) {
@@ -172,7 +174,7 @@ Standing Abroad::look_at(Rank rank, std::uint32_t call) {
       asked.text = answer ? activity_text(call, *answer) : std::string("does not answer");
     });
   }
-  return {.is_gone = false, .text = inquiry.text};
+  return {.text = inquiry.text};
 }
 
 }  // namespace tutti::comm

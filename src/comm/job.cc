@@ -35,8 +35,8 @@ rpc::CourierOptions courier_options(const bootstrap::MeetingAddress& meeting, co
                               .encryption = meeting.is_encrypted ? rpc::Encryption::on : rpc::Encryption::off,
                               .listen = place.listen};
   const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(knobs.silence());
+  // Not of data connections: a rank that is late takes nothing for as long as it likes.
   options.control.silence_max = silence;
-  options.data.silence_max = silence;
   options.data.congestion = std::string(knobs.congestion().value_or("cubic"));
   return options;
 }
@@ -175,6 +175,11 @@ Result<rpc::Conduit> Job::dial(ActorId actor, std::uint32_t rail, std::span<cons
       contact, {.announcement = {hello.begin(), hello.end()}, .from = os::text_of(used.local)}, deadline);
 }
 
+bool Job::is_silent(ActorId actor) const {
+  const std::lock_guard lock(mutex_);
+  return silent_.contains(actor);
+}
+
 std::string Job::why_gone(ActorId actor) const {
   const std::lock_guard lock(mutex_);
   const auto found = gone_.find(actor);
@@ -282,12 +287,14 @@ JobListener* Job::listener_of(std::uint64_t communicator) const {
 
 void Job::on_gone(const bootstrap::Departure& departure) {
   const std::lock_guard lock(mutex_);
-  const auto& ranks = standing_.roster.ranks;
-  std::string& why = gone_[ranks[static_cast<std::size_t>(departure.rank)].contact.id];
+  const ActorId actor = standing_.roster.ranks[static_cast<std::size_t>(departure.rank)].contact.id;
+  silent_.erase(actor);
+  std::string& why = gone_[actor];
   switch (departure.kind) {
     case bootstrap::GoneKind::dead: why = "has died"; break;
     case bootstrap::GoneKind::left: why = "has ended"; break;
     case bootstrap::GoneKind::silent:
+      silent_.insert(actor);
       why = fmt::format("is silent, as rank {} noticed; its process is stopped or its host is cut off", departure.by);
       break;
   }

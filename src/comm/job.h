@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,7 @@ class Job : private bootstrap::MemberOwner {
 
   // Why an actor takes part no more, as in "which ..."; empty: it does.
   std::string why_gone(ActorId actor) const;
+  bool is_silent(ActorId actor) const;  // gone, and nothing that it sent before is on its way any more
   void spread(std::uint64_t communicator, Bytes notice);
   // What an actor does in a communicator. The answer comes on the job's thread; one that does not come is a failure.
   void ask(ActorId actor, std::uint64_t communicator, std::function<void(Result<Bytes>)> answer);
@@ -99,6 +101,7 @@ class Job : private bootstrap::MemberOwner {
   std::map<ActorId, Contact> contacts_;
   std::map<ActorId, bootstrap::Offer> offers_;
   std::map<ActorId, std::string> gone_;
+  std::set<ActorId> silent_;
   std::map<std::uint64_t, JobListener*> listeners_;
   std::map<std::uint64_t, Bytes> offered_;
   std::vector<Early> early_;  // for communicators that do not exist here yet

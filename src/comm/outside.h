@@ -18,7 +18,8 @@ class Side;
 // What is known of a rank on another host.
 struct Standing {
   bool is_gone = false;
-  std::string text;  // as in "rank 3 (...), which ...": why it is gone, or what it is doing; empty: not known yet
+  bool is_silent = false;  // gone without an end that its connections would tell of
+  std::string text = {};   // as in "rank 3 (...), which ...": why it is gone, or what it is doing; empty: not known yet
 };
 
 class Outside {

@@ -30,6 +30,8 @@ constexpr std::chrono::nanoseconds kSleepForMany = std::chrono::milliseconds(1);
 constexpr std::chrono::nanoseconds kTouchingFor = std::chrono::seconds(2);
 // More than the kernel takes to end a process whose memory it has taken down.
 constexpr std::chrono::nanoseconds kDyingFor = std::chrono::seconds(1);
+// What somebody sent before its end comes at last over the slowest network.
+constexpr std::chrono::nanoseconds kLastWordsWithin = std::chrono::seconds(5);
 // How long it takes at most until all know that a process has died.
 constexpr std::chrono::nanoseconds kVerdictWithin = std::chrono::seconds(2);
 // Looks after saying "I sleep" and before doing so, so that a signal sent in between is seen (see ring()).
@@ -134,10 +136,11 @@ class Wait {
         return Status(Code::peer_lost, waiting_text(operation, member, how, waited()));
       };
       if (peer.is_remote) {
-        // News of its end may overtake what it sent before.
         const Standing standing = side.outside()->look_at(peer.rank, channel.call());
-        if (standing.is_gone && channel.is_cut_off(member)) return lost(standing.text);
-        if (side.has_left(peer.rank) && channel.is_cut_off(member)) return lost("has left the communicator");
+        if (standing.is_silent) return lost(standing.text);
+        // News of its end may overtake what it sent before, which its connection tells the end of.
+        if (standing.is_gone && has_nothing_more(channel, member)) return lost(standing.text);
+        if (side.has_left(peer.rank) && has_nothing_more(channel, member)) return lost("has left the communicator");
         TUTTI_TRY(broken_link(operation, member));
         continue;
       }
@@ -145,6 +148,11 @@ class Wait {
       if (side.has_left(peer.rank)) return lost("has left the communicator");
     }
     return {};
+  }
+
+  bool has_nothing_more(const Channel& channel, Rank member) const {
+    if (ended_since_.ns == 0) ended_since_ = os::now();
+    return channel.is_cut_off(member) || Deadline::after(ended_since_, kLastWordsWithin).has_passed(os::now());
   }
 
   // A connection has broken. Why will be known in a moment: then that is the reason.
@@ -238,6 +246,7 @@ class Wait {
   Time start_;
   Deadline deadline_;
   mutable Time broken_since_;
+  mutable Time ended_since_;
 };
 
 }  // namespace

@@ -156,6 +156,15 @@ Status TcpSocket::wait_writable(Deadline deadline) {
   return {Code::timed_out, fmt::format("{} took nothing in time", peer_text()), Scope::connection};
 }
 
+std::chrono::milliseconds TcpSocket::unanswered_for() const {
+  tcp_info info{};
+  socklen_t bytes = sizeof(info);
+  const bool is_told = getsockopt(descriptor(), IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0;
+  // Retransmitting: a full receiver is asked in another way, and answers.
+  if (!is_told || info.tcpi_unacked == 0 || info.tcpi_retransmits == 0) return {};
+  return std::chrono::milliseconds(info.tcpi_last_ack_recv);
+}
+
 Result<TcpAddress> TcpSocket::local_address() const { return bound_address(fd_.get(), "a connection"); }
 
 Result<TcpListener> TcpListener::listen(const TcpAddress& address, const TcpOptions& options) {

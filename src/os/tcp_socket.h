@@ -50,6 +50,10 @@ class TcpSocket {
   Status wait_readable(Deadline deadline);  // timed_out at the deadline
   Status wait_writable(Deadline deadline);
 
+  // How long the other end's machine has acknowledged nothing of what was sent; 0: there is nothing to acknowledge, or
+  // it is only slow to take what it has.
+  std::chrono::milliseconds unanswered_for() const;
+
   Result<TcpAddress> local_address() const;
   const TcpAddress& peer_address() const { return peer_; }
   std::string peer_text() const { return peer_.text(); }  // who is on the other side, for messages

@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "os/clock.h"
+
 namespace tutti::transport {
 
 namespace {
 
 constexpr std::size_t kPiecesPerWrite = 64;
+// After so long without an answer others stand in for a connection.
+constexpr std::chrono::milliseconds kAnswerWithin = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds kLookEvery = std::chrono::milliseconds(200);
 
 std::size_t bytes_of(std::span<const Stretch> data) {
   std::size_t bytes = 0;
@@ -172,6 +177,7 @@ void TcpWire::take_part(Rail& rail) {
 // Whether it wrote anything.
 Result<bool> TcpWire::push_rail(Rail& rail) {
   bool has_written = false;
+  if (rail.conduit.wants_write()) TUTTI_TRY(rail.conduit.flush());
   for (;;) {
     if (rail.outgoing.is_empty()) {
       if (parts_.empty()) return has_written;
@@ -199,7 +205,7 @@ void TcpWire::push() {
       is_empty = false;
       continue;
     }
-    is_empty = is_empty && rails_[i]->outgoing.is_empty();
+    is_empty = is_empty && rails_[i]->is_drained();
     ++i;
   }
   if (is_empty && parts_.empty()) is_urgent_ = false;
@@ -219,7 +225,23 @@ Status TcpWire::progress() {
     }
   }
   if (!requests_.empty()) answer_requests();
+  if (rails_.size() > 1) look_for_dead_rails();
   return failure_;
+}
+
+// A network that is gone says nothing: only the missing answers tell.
+void TcpWire::look_for_dead_rails() {
+  const Time now = os::now();
+  if (!next_look_.has_passed(now)) return;
+  next_look_ = Deadline::after(now, kLookEvery);
+  for (std::size_t i = 0; i < rails_.size() && rails_.size() > 1;) {
+    const auto unanswered = rails_[i]->conduit.socket().unanswered_for();
+    if (unanswered < kAnswerWithin) {
+      ++i;
+    } else {
+      lose(i, Status(Code::network, fmt::format("nothing was acknowledged for {} ms", unanswered.count())));
+    }
+  }
 }
 
 void TcpWire::answer_requests() {
@@ -293,7 +315,7 @@ void TcpWire::forget_taken(Port port, std::uint32_t lane) {
 void TcpWire::add_to(std::vector<pollfd>& polled) const {
   const std::lock_guard lock(mutex_);
   for (const auto& rail : rails_) {
-    const bool has_more = !rail->outgoing.is_empty() || !parts_.empty();
+    const bool has_more = !rail->is_drained() || !parts_.empty();
     polled.push_back(
         {.fd = rail->conduit.fd(), .events = static_cast<short>(has_more ? POLLIN | POLLOUT : POLLIN), .revents = 0});
   }

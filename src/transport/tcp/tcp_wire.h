@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "rpc/conduit.h"
 #include "transport/incoming.h"
 #include "transport/outgoing.h"
@@ -51,6 +52,8 @@ class TcpWire final : public Wire {
     rpc::Conduit conduit;
     Outgoing outgoing;
     std::unique_ptr<Incoming> incoming;
+    // An encrypted one may hold what it has taken.
+    bool is_drained() const { return outgoing.is_empty() && !conduit.wants_write(); }
   };
   // A part of a value that no connection has taken yet.
   struct Part {
@@ -83,6 +86,7 @@ class TcpWire final : public Wire {
   void lose(std::size_t position, const Status& why);
   void ask_again(std::size_t rail);
   void answer_requests();
+  void look_for_dead_rails();
   void repeat(const FrameHeader& header);
   void forget_taken(Port port, std::uint32_t lane);
 
@@ -100,6 +104,7 @@ class TcpWire final : public Wire {
   bool is_urgent_ = false;             // something is queued that must go before a call ends
   bool is_closed_ = false;
   bool has_connected_ = false;
+  Deadline next_look_{};
   Status failure_;
 };
 
