@@ -1,12 +1,10 @@
 #include "bootstrap/meeting_point.h"
 
-#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
-#include "bootstrap/attachment.h"
 #include "bootstrap/identifier.h"
-#include "bootstrap/membership/meeting.h"
 #include "bootstrap/network/place.h"
 #include "os/environment.h"
 #include "tutti/version.h"
@@ -14,11 +12,6 @@
 namespace tutti::bootstrap {
 
 namespace {
-
-struct MeetingPoint {
-  std::unique_ptr<rpc::Courier> courier;
-  std::unique_ptr<Attachment<Meeting>> meeting;
-};
 
 // A mutex because any thread may open one, rarely.
 struct Points {
@@ -33,20 +26,39 @@ Points& points() {
 
 }  // namespace
 
-Result<Identifier> open_meeting_point() {
-  TUTTI_ASSIGN(const Knobs knobs, Knobs::read(os::environment_variable));
+Result<std::unique_ptr<MeetingPoint>> MeetingPoint::open(const Knobs& knobs) {
   TUTTI_ASSIGN(const Place place, find_place(knobs));
   TUTTI_ASSIGN(const rpc::Secret secret, rpc::Secret::create());
   const rpc::Encryption encryption = knobs.encrypt() ? rpc::Encryption::on : rpc::Encryption::off;
-  auto point = std::make_unique<MeetingPoint>();
-  TUTTI_ASSIGN(point->courier,
-               rpc::Courier::start({.secret = secret, .encryption = encryption, .listen = place.listen}));
-  TUTTI_ASSIGN(point->meeting, Attachment<Meeting>::create(*point->courier, kMembershipService, [](World& world) {
+  TUTTI_ASSIGN(auto courier, rpc::Courier::start({.secret = secret, .encryption = encryption, .listen = place.listen}));
+  TUTTI_ASSIGN(const Identifier identifier,
+               make_identifier({.contact = courier->contact(), .secret = secret, .is_encrypted = knobs.encrypt()}));
+  std::unique_ptr<MeetingPoint> point(new MeetingPoint(std::move(courier), identifier));  // NOLINT: private
+  TUTTI_ASSIGN(point->meeting_, Attachment<Meeting>::create(*point->courier_, kMembershipService, [](World& world) {
                  return std::make_unique<Meeting>(world, Meeting::Settings{.version = TUTTI_VERSION});
                }));
-  TUTTI_ASSIGN(
-      const Identifier identifier,
-      make_identifier({.contact = point->courier->contact(), .secret = secret, .is_encrypted = knobs.encrypt()}));
+  TUTTI_ASSIGN(point->store_, Attachment<StoreServer>::create(*point->courier_, kStoreService, [](World& world) {
+                 return std::make_unique<StoreServer>(world);
+               }));
+  return point;
+}
+
+Status MeetingPoint::failure() {
+  Status failure;
+  courier_->run([&] { failure = meeting_->actor().failure(); });
+  return failure;
+}
+
+bool MeetingPoint::is_finished() {
+  bool is_finished = false;
+  courier_->run([&] { is_finished = meeting_->actor().is_done() && store_->actor().is_unused(); });
+  return is_finished;
+}
+
+Result<Identifier> open_meeting_point() {
+  TUTTI_ASSIGN(const Knobs knobs, Knobs::read(os::environment_variable));
+  TUTTI_ASSIGN(auto point, MeetingPoint::open(knobs));
+  const Identifier identifier = point->identifier();
   close_finished_meeting_points();
   const std::lock_guard lock(points().mutex);
   points().open.push_back(std::move(point));
@@ -57,10 +69,9 @@ void close_finished_meeting_points() {
   std::vector<std::unique_ptr<MeetingPoint>> finished;  // closed outside the lock
   const std::lock_guard lock(points().mutex);
   std::erase_if(points().open, [&](auto& point) {
-    bool is_done = false;
-    point->courier->run([&] { is_done = point->meeting->actor().is_done(); });
-    if (is_done) finished.push_back(std::move(point));
-    return is_done;
+    if (!point->is_finished()) return false;
+    finished.push_back(std::move(point));
+    return true;
   });
 }
 

@@ -1,6 +1,12 @@
-// The meeting points that this process has opened: each waits for the ranks of one job.
+// Where the ranks of a job meet: a port that they connect to, a meeting that tells them of each other, and a store.
 #pragma once
 
+#include <memory>
+
+#include "base/knobs.h"
+#include "bootstrap/attachment.h"
+#include "bootstrap/membership/meeting.h"
+#include "bootstrap/store/store_server.h"
 #include "rpc/courier.h"
 #include "tutti/identifier.h"
 
@@ -10,9 +16,30 @@ namespace tutti::bootstrap {
 inline constexpr rpc::Service kMembershipService = 1;
 inline constexpr rpc::Service kStoreService = 2;
 
-// Stays open until all ranks have met, or for as long as the process lives.
+// In the process of a rank or of a launcher. Closes with its destruction.
+class MeetingPoint {
+ public:
+  static Result<std::unique_ptr<MeetingPoint>> open(const Knobs& knobs);
+
+  const Identifier& identifier() const { return identifier_; }
+  const std::vector<std::string>& addresses() const { return courier_->addresses(); }
+  // From any thread.
+  Status failure();    // why the ranks will never meet
+  bool is_finished();  // they have met, and nobody uses the store
+
+ private:
+  MeetingPoint(std::unique_ptr<rpc::Courier> courier, const Identifier& identifier)
+      : courier_(std::move(courier)), identifier_(identifier) {}
+
+  std::unique_ptr<rpc::Courier> courier_;
+  Identifier identifier_;
+  std::unique_ptr<Attachment<Meeting>> meeting_;
+  std::unique_ptr<Attachment<StoreServer>> store_;
+};
+
+// One of this process, which stays open until it is finished or the process ends.
 Result<Identifier> open_meeting_point();
-// Of those whose ranks have met. Called now and then by whoever opens or joins one.
+// Those that are finished. Called now and then by whoever opens or joins one.
 void close_finished_meeting_points();
 
 }  // namespace tutti::bootstrap

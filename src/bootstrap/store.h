@@ -41,17 +41,18 @@ class Store {
   virtual void remove() noexcept = 0;
 };
 
-enum class StoreKind : std::uint8_t { file, unix_socket };
+enum class StoreKind : std::uint8_t { file, unix_socket, tcp };
 
 struct StoreAddress {
   StoreKind kind;
-  std::string path;
+  std::string path;  // of tcp: the text of an identifier, which is secret
 };
 
-// "file:/path" and "unix:/path".
+// "file:/path", "unix:/path" and "tcp:tutti1-...", which is the identifier of a meeting point.
 Result<StoreAddress> parse_address(std::string_view address);
 
-// Rank 0 serves a socket, the others wait until it does. A file is made by whoever comes first.
+// Rank 0 serves a socket, the others wait until it does. A file is made by whoever comes first. A meeting point is
+// served by whoever made its identifier, a rank or a launcher.
 Result<std::unique_ptr<Store>> open_store(std::string_view address, Rank rank, Deadline deadline);
 
 }  // namespace tutti::bootstrap

@@ -4,11 +4,14 @@
 #include <cstdlib>
 #include <span>
 
+#include "bootstrap/store/call.h"
 #include "bootstrap/store/request.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tutti::bootstrap;
   auto rest = std::as_bytes(std::span(data, size));
+  if (const auto call = parse_call(rest); call && !std::ranges::equal(message_of(*call), rest)) std::abort();
+  if (const auto answer = parse_answer(rest); answer && !std::ranges::equal(message_of(*answer), rest)) std::abort();
   while (true) {
     const auto body = parse_frame(rest);
     if (!body || !body->has_value()) return 0;

@@ -10,13 +10,18 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
+#include "bootstrap/attachment.h"
+#include "bootstrap/meeting_point.h"
 #include "bootstrap/store.h"
 #include "bootstrap/store/file_store.h"
 #include "bootstrap/store/process_store.h"
+#include "bootstrap/store/store_server.h"
+#include "bootstrap/store/tcp_store.h"
 #include "bootstrap/store/unix_store.h"
 #include "os/clock.h"
 
@@ -52,15 +57,37 @@ inline Bytes value_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-enum class Kind { process, file, unix_socket };
+enum class Kind { process, file, unix_socket, tcp };
 inline std::string name_of(Kind kind) {
   switch (kind) {
     case Kind::process: return "Process";
     case Kind::file: return "File";
     case Kind::unix_socket: return "Unix";
+    case Kind::tcp: return "Tcp";
   }
   return "";
 }
+
+// A store at a port of this machine, without the meeting that a meeting point has beside it.
+class TcpPlace {
+ public:
+  explicit TcpPlace(const StoreServer::Limits& limits = {}) {
+    server_ = *Attachment<StoreServer>::create(
+        *courier_, kStoreService, [&](World& world) { return std::make_unique<StoreServer>(world, limits); });
+  }
+  MeetingAddress address() const { return {.contact = courier_->contact(), .secret = secret_}; }
+  rpc::Courier& courier() { return *courier_; }
+  bool is_unused() {
+    bool is_unused = false;
+    courier_->run([&] { is_unused = server_->actor().is_unused(); });
+    return is_unused;
+  }
+
+ private:
+  const rpc::Secret secret_ = *rpc::Secret::create();
+  std::unique_ptr<rpc::Courier> courier_ = *rpc::Courier::start({.secret = secret_, .listen = {"127.0.0.1:0"}});
+  std::unique_ptr<Attachment<StoreServer>> server_;
+};
 
 // Where several open the same store: handles of their own where the kind has them. The first one serves.
 class Place {
@@ -93,12 +120,16 @@ class Place {
       case Kind::file: return open_file_store(path(), soon());
       case Kind::unix_socket:
         return stores_.empty() ? serve_unix_store(path(), soon()) : connect_unix_store(path(), soon());
+      case Kind::tcp:
+        if (!tcp_) tcp_.emplace();
+        return open_tcp_store(tcp_->address(), soon());
     }
     return Status(Code::internal, "no such kind");
   }
 
   Kind kind_;
   TemporaryDirectory directory_;
+  std::optional<TcpPlace> tcp_;  // outlives the stores
   std::vector<std::unique_ptr<Store>> stores_;
 };
 

@@ -7,8 +7,6 @@
 namespace tutti::bootstrap {
 namespace {
 
-Bytes body_of(const Bytes& frame) { return {frame.begin() + kFrameHeaderBytes, frame.end()}; }
-
 std::vector<Request> requests() {
   const Bytes value(3, std::byte{7});
   return {{.kind = RequestKind::set, .key = "a", .value = value},
@@ -32,7 +30,7 @@ TEST(Request, ReadsWhatWasWritten) {
 
 TEST(Request, IsRefusedWhenItsBodyIsCutOrGoesOn) {
   for (const Request& request : requests()) {
-    Bytes body = body_of(frame_of(request));
+    Bytes body = body_of(request);
     for (std::size_t cut = 0; cut < body.size(); ++cut) EXPECT_FALSE(parse_request(std::span(body).first(cut)));
     body.push_back(std::byte{0});
     EXPECT_FALSE(parse_request(body));
@@ -40,31 +38,30 @@ TEST(Request, IsRefusedWhenItsBodyIsCutOrGoesOn) {
 }
 
 TEST(Request, IsRefusedOutsideOfTheLimits) {
-  Bytes unknown = body_of(frame_of({.kind = RequestKind::get, .key = "key"}));
+  Bytes unknown = body_of({.kind = RequestKind::get, .key = "key"});
   for (const std::uint8_t kind : {0, 7, 255}) {
     unknown[0] = std::byte{kind};
     EXPECT_FALSE(parse_request(unknown));
   }
-  EXPECT_FALSE(parse_request(body_of(frame_of({.kind = RequestKind::get, .key = ""}))));
-  EXPECT_FALSE(parse_request(body_of(frame_of({.kind = RequestKind::get, .key = std::string(kKeyBytesMax + 1, 'k')}))));
-  EXPECT_FALSE(
-      parse_request(body_of(frame_of({.kind = RequestKind::set, .key = "key", .value = Bytes(kValueBytesMax + 1)}))));
+  EXPECT_FALSE(parse_request(body_of({.kind = RequestKind::get, .key = ""})));
+  EXPECT_FALSE(parse_request(body_of({.kind = RequestKind::get, .key = std::string(kKeyBytesMax + 1, 'k')})));
+  EXPECT_FALSE(parse_request(body_of({.kind = RequestKind::set, .key = "key", .value = Bytes(kValueBytesMax + 1)})));
 }
 
 TEST(Reply, ReadsWhatWasWritten) {
   for (const Reply& reply : {Reply{}, Reply{Outcome::value, Code::ok, Bytes(5)},
                              Reply{Outcome::failure, Code::invalid_usage, Bytes(9, std::byte{'x'})}}) {
-    const auto again = parse_reply(body_of(frame_of(reply)));
+    const auto again = parse_reply(body_of(reply));
     ASSERT_TRUE(again) << again.status().text();
     EXPECT_EQ(*again, reply);
   }
 }
 
 TEST(Reply, IsRefusedWhenItContradictsItself) {
-  EXPECT_FALSE(parse_reply(body_of(frame_of(Reply{Outcome::value, Code::internal, {}}))));
-  EXPECT_FALSE(parse_reply(body_of(frame_of(Reply{Outcome::failure, Code::ok, {}}))));
-  EXPECT_FALSE(parse_reply(body_of(frame_of(Reply{static_cast<Outcome>(9), Code::ok, {}}))));
-  EXPECT_FALSE(parse_reply(body_of(frame_of(Reply{Outcome::failure, static_cast<Code>(99), {}}))));
+  EXPECT_FALSE(parse_reply(body_of(Reply{Outcome::value, Code::internal, {}})));
+  EXPECT_FALSE(parse_reply(body_of(Reply{Outcome::failure, Code::ok, {}})));
+  EXPECT_FALSE(parse_reply(body_of(Reply{static_cast<Outcome>(9), Code::ok, {}})));
+  EXPECT_FALSE(parse_reply(body_of(Reply{Outcome::failure, static_cast<Code>(99), {}})));
 }
 
 TEST(Frame, IsWholeOrNotThereYetOrImpossible) {

@@ -110,6 +110,17 @@ TEST_P(StoreContract, OneHandleServesAThreadThatWaitsAndOneThatSets) {
   EXPECT_EQ(has_value, std::vector<int>({1, 1, 1, 1}));
 }
 
+TEST_P(StoreContract, ALongWaitHoldsUpNobodyElse) {
+  Store& store = place.open();
+  Result<Bytes> value = Bytes();
+  std::thread waiter([&] { value = store.wait("last", soon()); });
+  for (int round = 1; round <= 200; ++round) EXPECT_EQ(*store.add("counter", 1), round);
+  EXPECT_TRUE(store.set("last", value_of("here")));
+  waiter.join();
+  ASSERT_TRUE(value) << value.status().text();
+  EXPECT_EQ(*value, value_of("here"));
+}
+
 TEST_P(StoreContract, CountersLoseNothing) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 50;
@@ -180,7 +191,7 @@ TEST_P(StoreContract, AfterRemoveNothingIsInTheDirectoryAndThoseWhoAreThereGoOn)
   EXPECT_TRUE(place.directory().is_empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StoreContract, testing::Values(Kind::process, Kind::file, Kind::unix_socket),
+INSTANTIATE_TEST_SUITE_P(All, StoreContract, testing::Values(Kind::process, Kind::file, Kind::unix_socket, Kind::tcp),
                          [](const auto& parameter) { return name_of(parameter.param); });
 
 }  // namespace
