@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "comm/blame.h"
+#include "comm/lateness.h"
 #include "comm/side.h"
 #include "os/clock.h"
 #include "os/futex.h"
@@ -62,6 +63,7 @@ class Wait {
         // Somebody may have died after doing all that was asked of it.
         return progress() ? conclude() : fail(cause);
       }
+      warn_of_late();
       sleep();
     }
   }
@@ -103,6 +105,15 @@ class Wait {
     return nullptr;
   }
 
+  void warn_of_late() {
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+      const auto limit = pending_[i].side->late_warning();
+      if (!limit || waited() < *limit) continue;
+      lateness_.resize(pending_.size());
+      lateness_[i].look(*pending_[i].side, *pending_[i].operation, waited());
+    }
+  }
+
   // Success: waiting may still help.
   Status find_cause() const {
     for (const auto& [side, operation] : pending_) TUTTI_TRY(cause_of(*side, *operation));
@@ -119,7 +130,7 @@ class Wait {
   static std::string activity_of(const Side& side, const Operation& operation, Rank member) {
     const Channel& channel = operation.track().channel;
     if (!channel.is_remote(member)) return activity_text(operation, member);
-    const std::string text = side.outside()->look_at(channel.peer(member).rank, channel.call()).text;
+    const std::string text = side.outside()->look_at(channel.peer(member).rank, collective_call_of(operation)).text;
     return text.empty() ? "has not answered what it is doing" : text;
   }
 
@@ -135,7 +146,7 @@ class Wait {
       };
       if (peer.is_remote) {
         // News of its end may overtake what it sent before.
-        const Standing standing = side.outside()->look_at(peer.rank, channel.call());
+        const Standing standing = side.outside()->look_at(peer.rank, collective_call_of(operation));
         if (standing.is_gone && channel.is_cut_off(member)) return lost(standing.text);
         if (side.has_left(peer.rank) && channel.is_cut_off(member)) return lost("has left the communicator");
         TUTTI_TRY(broken_link(operation, member));
@@ -238,6 +249,7 @@ class Wait {
   Time start_;
   Deadline deadline_;
   mutable Time broken_since_;
+  std::vector<Lateness> lateness_;  // of each; none before somebody is late
 };
 
 }  // namespace
