@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "comm/blame.h"
 #include "comm/description.h"
+#include "comm/watch/late.h"
+#include "os/clock.h"
 
 namespace tutti::comm {
 
@@ -42,17 +44,29 @@ std::optional<Activity> parse_activity(const Bytes& bytes) {
   return Activity{*entered, *done, {.count = *count, .what = *what, .detail = *detail}};
 }
 
-std::string activity_text(std::uint32_t call, const Bytes& answer) {
-  const auto activity = parse_activity(answer);
-  if (!activity) return "lives, and has left the communicator or not made it yet";
-  if (transport::has_reached(activity->entered, call)) return "is in this call too and has not gone on";
-  if (activity->entered == 0) return "has made no call yet";
-  const std::string last = describe(activity->last);
-  if (activity->entered == activity->done) {
-    return fmt::format("has not made this call; its last was call {}, {}", activity->entered, last);
+std::string activity_text(std::uint32_t call, const Activity& activity) {
+  if (activity.entered == 0) return call == 0 ? "has made no collective call yet" : "has made no call yet";
+  const std::string last = describe(activity.last);
+  const bool is_over = activity.entered == activity.done;
+  if (call == 0) {
+    return fmt::format("{} call {}, {}", is_over ? "is in no collective call; its last was" : "is in", activity.entered,
+                       last);
   }
-  return fmt::format("is still in call {}, {}", activity->entered, last);
+  if (transport::has_reached(activity.entered, call)) return "is in this call too and has not gone on";
+  if (is_over) return fmt::format("has not made this call; its last was call {}, {}", activity.entered, last);
+  return fmt::format("is still in call {}, {}", activity.entered, last);
 }
+
+Standing standing_of(std::uint32_t call, const Result<Bytes>& answer) {
+  if (!answer) return {.text = "does not answer"};
+  const auto activity = parse_activity(*answer);
+  if (!activity) return {.text = "lives, and has left the communicator or not made it yet"};
+  return {.is_in_call = call != 0 && transport::has_reached(activity->entered, call),
+          .text = activity_text(call, *activity)};
+}
+
+// Longer than a warning takes to gather its facts, shorter than it takes until the next one.
+constexpr std::chrono::nanoseconds kPortraitFor = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -165,16 +179,31 @@ Standing Abroad::look_at(Rank rank, std::uint32_t call) {
     return {.is_gone = true, .is_silent = job_->is_silent(actor(rank)), .text = why};
   }
   const std::lock_guard lock(inquiries_->mutex);
-  auto& inquiry = inquiries_->by_rank[rank];
+  auto& inquiry = inquiries_->activities[rank];
   if (!std::exchange(inquiry.is_under_way, true)) {
-    job_->ask(actor(rank), shape_.communicator, [inquiries = inquiries_, rank, call](Result<Bytes> answer) {
+    job_->ask(actor(rank), shape_.communicator, [inquiries = inquiries_, rank](Result<Bytes> answer) {
       const std::lock_guard answer_lock(inquiries->mutex);
-      auto& asked = inquiries->by_rank[rank];
-      asked.is_under_way = false;
-      asked.text = answer ? activity_text(call, *answer) : std::string("does not answer");
+      inquiries->activities[rank] = {.is_under_way = false, .came = os::now(), .answer = std::move(answer)};
     });
   }
-  return {.text = inquiry.text};
+  return inquiry.answer ? standing_of(call, *inquiry.answer) : Standing{};
+}
+
+std::string Abroad::portrait_of(Rank rank) {
+  const std::lock_guard lock(inquiries_->mutex);
+  auto& inquiry = inquiries_->portraits[rank];
+  const bool is_known = inquiry.answer && !Deadline::after(inquiry.came, kPortraitFor).has_passed(os::now());
+  if (is_known && !*inquiry.answer) return fmt::format("no answer: {}", inquiry.answer->status().text());
+  if (is_known && !(*inquiry.answer)->empty()) {
+    return std::string(text_of(**inquiry.answer).substr(0, watch::kSentenceBytesMax));
+  }
+  if (!std::exchange(inquiry.is_under_way, true)) {
+    job_->ask_portrait(actor(rank), [inquiries = inquiries_, rank](Result<Bytes> answer) {
+      const std::lock_guard answer_lock(inquiries->mutex);
+      inquiries->portraits[rank] = {.is_under_way = false, .came = os::now(), .answer = std::move(answer)};
+    });
+  }
+  return "";
 }
 
 }  // namespace tutti::comm

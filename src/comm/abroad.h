@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "comm/job.h"
@@ -23,6 +24,7 @@ class Abroad final : public Outside, private JobListener {
   void spread_leaving() noexcept override;
   bool is_gone(Rank rank) const override;
   Standing look_at(Rank rank, std::uint32_t call) override;
+  std::string portrait_of(Rank rank) override;
   std::uint64_t name() const override { return shape_.communicator; }
   std::unique_ptr<Outside> part(std::span<const Rank> ranks, Side& side, const Links::Shape& shape) const override;
   Result<std::vector<Rank>> agree_on_survivors(Deadline deadline) override;
@@ -50,10 +52,12 @@ class Abroad final : public Outside, private JobListener {
   struct Inquiries {
     struct Inquiry {
       bool is_under_way = false;
-      std::string text;
+      Time came;
+      std::optional<Result<Bytes>> answer;  // the last
     };
     std::mutex mutex;
-    std::map<Rank, Inquiry> by_rank;
+    std::map<Rank, Inquiry> activities;
+    std::map<Rank, Inquiry> portraits;
   };
   std::shared_ptr<Inquiries> inquiries_ = std::make_shared<Inquiries>();
 };

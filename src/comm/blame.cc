@@ -33,6 +33,11 @@ std::string name_of_peer(const transport::Member& peer) {
   return fmt::format("rank {} (pid {} on {})", peer.rank, peer.pid, peer.host);
 }
 
+std::uint32_t collective_call_of(const Operation& operation) {
+  const bool is_message = operation.call().collective == plan::Collective::send_receive;
+  return is_message ? 0 : operation.track().channel.call();
+}
+
 std::string mismatch_text(const Operation& operation, Rank member) {
   const transport::Channel& channel = operation.track().channel;
   const auto record_of = [&](Rank rank, std::uint32_t call) -> const transport::Record& {

@@ -11,6 +11,9 @@ namespace tutti::comm {
 // "rank 3 (pid 4711 on node7)".
 std::string name_of_peer(const transport::Member& peer);
 
+// The number of a collective call; 0: it is a message, which only its two ends count.
+std::uint32_t collective_call_of(const Operation& operation);
+
 // Another rank makes another call.
 std::string mismatch_text(const Operation& operation, Rank member);
 // `member` has died, left, stopped or is late.

@@ -24,7 +24,7 @@ namespace {
 
 // Connections that came before their communicator was made here.
 constexpr std::size_t kEarlyMax = 4096;
-enum class Question : std::uint8_t { activity = 1, offered = 2 };
+enum class Question : std::uint8_t { activity = 1, offered = 2, portrait = 3 };
 
 // What a process that is asked takes to answer, if it runs at all.
 constexpr std::chrono::nanoseconds kAnswerWithin = std::chrono::seconds(3);
@@ -211,6 +211,13 @@ void Job::ask(ActorId actor, std::uint64_t communicator, std::function<void(Resu
   question(actor, std::move(bytes), std::move(answer));
 }
 
+void Job::ask_portrait(ActorId actor, std::function<void(Result<Bytes>)> answer) {
+  Bytes bytes;
+  append_number(bytes, static_cast<std::uint8_t>(Question::portrait));
+  append_number(bytes, std::uint64_t{0});
+  question(actor, std::move(bytes), std::move(answer));
+}
+
 void Job::offer(std::uint64_t name, Bytes bytes) {
   const std::lock_guard lock(mutex_);
   offered_[name] = std::move(bytes);
@@ -316,6 +323,11 @@ Bytes Job::on_question(Rank, std::span<const std::byte> question) {
   if (static_cast<Question>(*kind) == Question::activity) {
     JobListener* const listener = listener_of(*name);
     return listener != nullptr ? listener->answer() : Bytes();
+  }
+  if (static_cast<Question>(*kind) == Question::portrait) {
+    Bytes text;
+    append(text, bytes_of(portrait_.look()));
+    return text;
   }
   const std::lock_guard lock(mutex_);
   const auto found = offered_.find(*name);

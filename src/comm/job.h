@@ -21,6 +21,7 @@
 #include "bootstrap/membership/switchboard.h"
 #include "bootstrap/network/place.h"
 #include "bootstrap/network/rails.h"
+#include "comm/watch/portrait.h"
 #include "rpc/courier.h"
 #include "tutti/identifier.h"
 
@@ -66,6 +67,8 @@ class Job : private bootstrap::MemberOwner {
   void spread(std::uint64_t communicator, Bytes notice);
   // What an actor does in a communicator. The answer comes on the job's thread; one that does not come is a failure.
   void ask(ActorId actor, std::uint64_t communicator, std::function<void(Result<Bytes>)> answer);
+  // What the main thread of an actor's process is doing, the same way; an empty answer: it is being found out.
+  void ask_portrait(ActorId actor, std::function<void(Result<Bytes>)> answer);
   // Small things that others may fetch, by name; obtain() waits until they are there.
   void offer(std::uint64_t name, Bytes bytes);
   Result<Bytes> obtain(ActorId actor, std::uint64_t name, Deadline deadline);
@@ -87,6 +90,7 @@ class Job : private bootstrap::MemberOwner {
   Bytes on_question(Rank from, std::span<const std::byte> question) override;
 
   Knobs knobs_;
+  watch::Portrait portrait_;
   std::unique_ptr<rpc::Courier> courier_;
   std::unique_ptr<bootstrap::Attachment<bootstrap::Switchboard>> switchboard_;
   bootstrap::Member* member_ = nullptr;  // of the switchboard

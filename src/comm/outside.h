@@ -18,8 +18,10 @@ class Side;
 // What is known of a rank on another host.
 struct Standing {
   bool is_gone = false;
-  bool is_silent = false;  // gone without an end that its connections would tell of
-  std::string text = {};   // as in "rank 3 (...), which ...": why it is gone, or what it is doing; empty: not known yet
+  bool is_silent = false;   // gone without an end that its connections would tell of
+  bool is_in_call = false;  // the one that was asked about, or a later one
+  // As in "rank 3 (...), which ...": why it is gone, or what it is doing; empty: not known yet.
+  std::string text = {};
 };
 
 class Outside {
@@ -30,8 +32,11 @@ class Outside {
   virtual void spread_end(Code code, std::string_view why) noexcept = 0;
   virtual void spread_leaving() noexcept = 0;
   virtual bool is_gone(Rank rank) const = 0;
-  // What is known of a rank that is waited for in that call. Asks it, so that the next look may know more.
+  // What is known of a rank that is waited for in that collective call; 0: for a message. Asks it, so that the next
+  // look may know more.
   virtual Standing look_at(Rank rank, std::uint32_t call) = 0;
+  // What the main thread of a rank's process is doing, of this host or another. Empty: it has been asked; look again.
+  virtual std::string portrait_of(Rank rank) = 0;
 
   // What the communicator is called everywhere; no two of a job have the same name.
   virtual std::uint64_t name() const = 0;

@@ -53,6 +53,7 @@ Side::Side(Membership membership, const CommunicatorOptions& options, const Make
       machine_(membership.machine),
       hosts_(std::move(membership.hosts)),
       network_(membership.network),
+      late_warning_(membership.late_warning),
       own_(std::move(membership.own)),
       blank_(transport::BlockShape{.members = size()}.bytes() / sizeof(std::uint64_t) + transport::kLine),
       is_one_process_(std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer.is_same_process; })),

@@ -1,9 +1,11 @@
 // One rank's side of a communicator: its memory, its channels to the others, and how its calls come to an end.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +44,8 @@ struct Membership {
   planner::LocalMachine machine = {};         // the same on every rank
   std::shared_ptr<std::byte> own = {};        // keeps this rank's memory, which others read
   NetworkRates network = {};                  // between hosts, the same on every rank
+  // After how long of waiting a rank that lives is named in a warning; nothing: never.
+  std::optional<std::chrono::nanoseconds> late_warning = {};
 };
 
 // Made with the side, because it needs the bell of its rank.
@@ -84,6 +88,7 @@ class Side {
   bool is_on_several_hosts() const { return !hosts_.empty(); }
   Rank host_of(Rank rank) const { return hosts_.empty() ? 0 : hosts_[static_cast<std::size_t>(rank)]; }
   const NetworkRates& network() const { return network_; }
+  std::optional<std::chrono::nanoseconds> late_warning() const { return late_warning_; }
   std::uint32_t call_number() const { return collective_->channel.call(); }
   // The flight recorder learns why, once.
   void record_end() const noexcept;
@@ -123,6 +128,7 @@ class Side {
   planner::LocalMachine machine_;
   std::vector<Rank> hosts_;
   NetworkRates network_;
+  std::optional<std::chrono::nanoseconds> late_warning_;
   std::shared_ptr<std::byte> own_;
   // Stands for the blocks of ranks on other hosts until there is a link to them.
   mutable std::vector<std::uint64_t> blank_;

@@ -90,6 +90,7 @@ std::unique_ptr<Side> make_part(Side& parent, Part part) {
   }
   membership.hosts = renumber(hosts);
   membership.network = parent.network();
+  membership.late_warning = parent.late_warning();
   membership.machine = parent.machine();
   membership.machine.ranks = static_cast<Rank>(part.ranks.size());
   CommunicatorOptions options = parent.options();

@@ -53,14 +53,19 @@ Status validate(const CommunicatorOptions& options) {
 
 void say(std::string_view text) { fmt::print(stderr, "tutti: {}\n", text); }
 
+struct Settings {
+  CommunicatorOptions options;
+  Knobs knobs;
+};
+
 // What the caller leaves open is as the environment says.
-Result<CommunicatorOptions> complete(const CommunicatorOptions& given) {
+Result<Settings> complete(const CommunicatorOptions& given) {
   TUTTI_ASSIGN(const Knobs knobs, Knobs::read(os::environment_variable));
   TUTTI_TRY(os::install_log(knobs));
   CommunicatorOptions options = given;
   if (options.start_timeout.count() == 0) options.start_timeout = knobs.start_timeout();
   if (options.timeout.count() == 0) options.timeout = knobs.timeout();
-  return options;
+  return Settings{std::move(options), knobs};
 }
 
 struct Met {
@@ -99,7 +104,8 @@ transport::Member this_process(Rank rank) {
 
 Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given) {
   TUTTI_TRY(validate(given));
-  TUTTI_ASSIGN(const CommunicatorOptions options, complete(given));
+  TUTTI_ASSIGN(const Settings settings, complete(given));
+  const CommunicatorOptions& options = settings.options;
   if (options.size == 1) {
     TUTTI_ASSIGN(auto sides, start_local(1, options));
     return std::move(sides[0]);
@@ -115,7 +121,7 @@ Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given) {
     return side;
   }
   const Deadline deadline = Deadline::after(os::now(), options.start_timeout);
-  Membership membership{.rank = options.rank};
+  Membership membership{.rank = options.rank, .late_warning = settings.knobs.late_warning()};
   TUTTI_ASSIGN(const Introduction mine, introduce(options, membership));
   auto met = meet(options, mine, deadline);
   if (!met) return met.status().while_doing(fmt::format("starting rank {} of {}", options.rank, options.size));
@@ -129,7 +135,8 @@ Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given) {
 }
 
 Result<std::vector<std::unique_ptr<Side>>> start_local(Rank size, const CommunicatorOptions& options) {
-  TUTTI_ASSIGN(CommunicatorOptions each, complete(options));
+  TUTTI_ASSIGN(const Settings settings, complete(options));
+  CommunicatorOptions each = settings.options;
   each.size = size;
   each.rank = 0;
   TUTTI_TRY(validate(each));
@@ -149,7 +156,8 @@ Result<std::vector<std::unique_ptr<Side>>> start_local(Rank size, const Communic
                           .peers = members,
                           .memories = memories,
                           .machine = machine_of(rates, size, false),
-                          .own = rooms[static_cast<std::size_t>(rank)]};
+                          .own = rooms[static_cast<std::size_t>(rank)],
+                          .late_warning = settings.knobs.late_warning()};
     sides.push_back(std::make_unique<Side>(std::move(membership), each));
   }
   return sides;

@@ -91,7 +91,7 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
   TUTTI_ASSIGN(const Knobs knobs, Knobs::read(os::environment_variable));
   TUTTI_ASSIGN(transport::Mesh* const mesh, transport::Mesh::of_process());
   const Deadline deadline = Deadline::after(os::now(), options.start_timeout);
-  Membership membership{.rank = options.rank};
+  Membership membership{.rank = options.rank, .late_warning = knobs.late_warning()};
   TUTTI_ASSIGN(const Introduction mine, introduce(options, membership));
   TUTTI_ASSIGN(const auto job, Job::join({.identifier = identifier,
                                           .rank = options.rank,

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "comm/blame.h"
+#include "comm/lateness.h"
 #include "comm/side.h"
 #include "os/clock.h"
 #include "os/futex.h"
@@ -64,6 +65,7 @@ class Wait {
         // Somebody may have died after doing all that was asked of it.
         return progress() ? conclude() : fail(cause);
       }
+      warn_of_late();
       sleep();
     }
   }
@@ -105,6 +107,15 @@ class Wait {
     return nullptr;
   }
 
+  void warn_of_late() {
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+      const auto limit = pending_[i].side->late_warning();
+      if (!limit || waited() < *limit) continue;
+      lateness_.resize(pending_.size());
+      lateness_[i].look(*pending_[i].side, *pending_[i].operation, waited());
+    }
+  }
+
   // Success: waiting may still help.
   Status find_cause() const {
     for (const auto& [side, operation] : pending_) TUTTI_TRY(cause_of(*side, *operation));
@@ -121,7 +132,7 @@ class Wait {
   static std::string activity_of(const Side& side, const Operation& operation, Rank member) {
     const Channel& channel = operation.track().channel;
     if (!channel.is_remote(member)) return activity_text(operation, member);
-    const std::string text = side.outside()->look_at(channel.peer(member).rank, channel.call()).text;
+    const std::string text = side.outside()->look_at(channel.peer(member).rank, collective_call_of(operation)).text;
     return text.empty() ? "has not answered what it is doing" : text;
   }
 
@@ -136,7 +147,7 @@ class Wait {
         return Status(Code::peer_lost, waiting_text(operation, member, how, waited()));
       };
       if (peer.is_remote) {
-        const Standing standing = side.outside()->look_at(peer.rank, channel.call());
+        const Standing standing = side.outside()->look_at(peer.rank, collective_call_of(operation));
         if (standing.is_silent) return lost(standing.text);
         // News of its end may overtake what it sent before, which its connection tells the end of.
         if (standing.is_gone && has_nothing_more(channel, member)) return lost(standing.text);
@@ -247,6 +258,7 @@ class Wait {
   Deadline deadline_;
   mutable Time broken_since_;
   mutable Time ended_since_;
+  std::vector<Lateness> lateness_;  // of each; none before somebody is late
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The registers and the stack of a thread of another process, copied while it is halted for a moment.
+// The registers and the stack of a thread of another process, or of this one's main thread, copied while it is halted
+// for a moment.
 #pragma once
 
 #include <sys/types.h>
@@ -24,5 +25,7 @@ struct HaltedThread {
 // Needs the permission to trace the process. It is halted only while the copy is made, at most for `limit`, and goes on
 // whatever happens here, even if this process dies meanwhile. One that was stopped stays stopped.
 Result<HaltedThread> copy_thread(pid_t thread, std::chrono::nanoseconds limit);
+// The same of this process's own main thread, from another one of its threads.
+Result<HaltedThread> copy_main_thread(std::chrono::nanoseconds limit);
 
 }  // namespace tutti::os

@@ -10,10 +10,14 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <string>
 
 #include "os/clock.h"
 #include "os/process.h"
+#include "os/relax.h"
+#include "os/thread.h"
 
 namespace tutti::os {
 namespace {
@@ -93,6 +97,54 @@ TEST(HaltedThread, ThatWasStoppedStaysStopped) {
   EXPECT_EQ(child.count(), counted);
   kill(child.pid(), SIGCONT);
   EXPECT_TRUE(child.counts_on());
+}
+
+// The main thread of a child that has the mark on its stack and looks at itself from another thread; what it answers.
+std::string look_at_oneself() {
+  volatile std::uint64_t mark[2] = {Counting::kMark, Counting::kMark};
+  std::atomic<std::uint64_t> count{0};
+  std::string answer;
+  std::atomic<bool> is_done{false};
+  const auto looking = Thread::start("looking", [&] {
+    for (int round = 0; round < 20 && answer.empty(); ++round) {
+      const auto copy = copy_main_thread(milliseconds(2000));
+      const std::uint64_t counted = count.load();
+      const Deadline deadline = Deadline::after(now(), std::chrono::seconds(30));
+      while (count.load() == counted && !deadline.has_passed(now())) yield_core();
+      if (count.load() == counted) answer = "it does not go on";
+      if (!copy) answer = copy.status().text();
+      if (!copy) continue;
+      const std::uint64_t wanted = Counting::kMark;
+      const auto* bytes = reinterpret_cast<const std::byte*>(&wanted);
+      if (std::search(copy->stack.begin(), copy->stack.end(), bytes, bytes + sizeof(wanted)) == copy->stack.end()) {
+        answer = "the mark is not on the stack";
+      }
+    }
+    is_done = true;
+  });
+  // It allocates all the time: who looks must not wait for a lock that it holds.
+  while (!is_done && mark[0] == Counting::kMark) count += std::make_unique<std::string>(100, 'x')->size();
+  if (waitpid(-1, nullptr, 0) != -1 || errno != ECHILD) answer += "; the program sees a child";
+  return answer;
+}
+
+TEST(HaltedThread, CanBeTheMainThreadOfTheProcessItself) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {  // so that the thread that runs the test is the main one
+    const std::string answer = look_at_oneself();
+    [[maybe_unused]] const ssize_t written = write(ends[1], answer.data(), answer.size());
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string answer(1000, ' ');
+  const ssize_t bytes = read(ends[0], answer.data(), answer.size());
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  answer.resize(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  if (answer.starts_with("cannot trace")) GTEST_SKIP() << answer;
+  EXPECT_EQ(answer, "");
 }
 
 TEST(HaltedThread, ThatDoesNotExistIsNamed) {

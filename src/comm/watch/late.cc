@@ -1,7 +1,9 @@
 #include "comm/watch/late.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/text.h"
@@ -14,6 +16,8 @@ namespace tutti::comm::watch {
 namespace {
 
 constexpr std::chrono::nanoseconds kHaltFor = std::chrono::milliseconds(150);
+constexpr std::size_t kFramesShown = 12;  // in a sentence
+constexpr std::size_t kFrameBytesShown = 80;
 
 std::string text_in(pid_t pid, std::string_view name) {
   return os::read_small_file(fmt::format("/proc/{}/{}", pid, name)).value_or("");
@@ -27,7 +31,7 @@ Activity activity_of(pid_t pid, StackWish wish) {
   if (!call.empty()) activity.system_call = std::string(text::words(call).front());
   if (const std::string channel = text_in(pid, "wchan"); channel != "0") activity.wait_channel = channel;
   if (wish == StackWish::without_stack) return activity;
-  const auto thread = os::copy_thread(pid, kHaltFor);
+  const auto thread = pid == getpid() ? os::copy_main_thread(kHaltFor) : os::copy_thread(pid, kHaltFor);
   if (thread) {
     activity.stack = frames_of(pid, *thread);
   } else {
@@ -43,6 +47,24 @@ std::string text_of(const Activity& activity) {
       !activity.system_call.empty() && activity.system_call != "running" && activity.system_call != "-1";
   if (has_number) text += fmt::format(", system call {}", activity.system_call);
   return text + ")";
+}
+
+std::string sentence_of(const Activity& activity) {
+  std::string text = text_of(activity);
+  for (std::size_t i = 0; i < activity.stack.size(); ++i) {
+    if (i == kFramesShown) {
+      text += " < ...";
+      break;
+    }
+    // "name (file+0x12)": where there is a name, that says more.
+    const std::string& frame = activity.stack[i];
+    const std::size_t place = frame.rfind(" (");
+    text += fmt::format("{}{}", i == 0 ? ", at " : " < ",
+                        std::string_view(frame).substr(0, std::min(place, kFrameBytesShown)));
+  }
+  if (!activity.stack_note.empty()) text += fmt::format("; no stack: {}", activity.stack_note);
+  if (text.size() > kSentenceBytesMax) text.resize(kSentenceBytesMax);
+  return text;
 }
 
 }  // namespace tutti::comm::watch

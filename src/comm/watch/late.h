@@ -22,10 +22,15 @@ struct Activity {
 
 enum class StackWish : std::uint8_t { without_stack, with_stack };
 
-// Takes 200 ms at most. For a stack the process is halted for some of that, and always goes on afterwards.
+// Takes 200 ms at most, and longer where libdw has to read large programs. Of this very process: from another thread
+// than the main one. For a stack the process is halted for some of that, and always goes on afterwards.
 Activity activity_of(pid_t pid, StackWish wish);
 
 // "train (sleeping in futex_wait, system call 202)".
 std::string text_of(const Activity& activity);
+
+inline constexpr std::size_t kSentenceBytesMax = 900;  // three of them fit a line of the log
+// The same with the innermost frames: "..., at read_block < load_batch < main".
+std::string sentence_of(const Activity& activity);
 
 }  // namespace tutti::comm::watch
