@@ -63,6 +63,7 @@ Abroad::Abroad(std::shared_ptr<Job> job, std::vector<ActorId> actors, Side& side
 
 Abroad::~Abroad() {
   job_->resign(shape_.communicator);
+  if (!side_.has_ended()) links_.settle();
   links_.close();
 }
 
@@ -72,8 +73,10 @@ Links::Dialer Abroad::dialer() {
                 const auto rails = job_->rails_to(actor(rank));
                 return rails ? static_cast<std::uint32_t>(rails->rails.size()) : 1;
               },
-          .dial = [this](Rank rank, std::uint32_t rail, std::span<const std::byte> hello,
-                         Deadline deadline) { return job_->dial(actor(rank), rail, hello, deadline); },
+          .dial =
+              [this](Rank rank, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline) {
+                return job_->dial(actor(rank), rail, hello, deadline, [this] { return !side_.has_ended(); });
+              },
           .name =
               [this](Rank rank, std::uint32_t rail) {
                 const auto rails = job_->rails_to(actor(rank));
@@ -82,7 +85,9 @@ Links::Dialer Abroad::dialer() {
                 return fmt::format("{} to rank {} ({} to {})", used.local_interface, rank, os::text_of(used.local),
                                    os::text_of(used.remote));
               },
-          .warn = [rank = shape_.rank](const std::string& text) { log::write(LogLevel::warning, rank, text); }};
+          .warn = [rank = shape_.rank](const std::string& text) { log::write(LogLevel::warning, rank, text); },
+          .is_gone = [this](Rank rank) { return is_gone(rank); },
+          .silence = job_->silence()};
 }
 
 Rank Abroad::rank_of(ActorId actor) const {
@@ -161,7 +166,9 @@ Result<std::vector<Rank>> Abroad::agree_on_survivors(Deadline deadline) {
 bool Abroad::is_gone(Rank rank) const { return !job_->why_gone(actor(rank)).empty(); }
 
 Standing Abroad::look_at(Rank rank, std::uint32_t call) {
-  if (const std::string why = job_->why_gone(actor(rank)); !why.empty()) return {.is_gone = true, .text = why};
+  if (const std::string why = job_->why_gone(actor(rank)); !why.empty()) {
+    return {.is_gone = true, .is_silent = job_->is_silent(actor(rank)), .text = why};
+  }
   const std::lock_guard lock(inquiries_->mutex);
   auto& inquiry = inquiries_->by_rank[rank];
   if (!std::exchange(inquiry.is_under_way, true)) {
@@ -172,7 +179,7 @@ Standing Abroad::look_at(Rank rank, std::uint32_t call) {
       asked.text = answer ? activity_text(call, *answer) : std::string("does not answer");
     });
   }
-  return {.is_gone = false, .text = inquiry.text};
+  return {.text = inquiry.text};
 }
 
 }  // namespace tutti::comm

@@ -18,6 +18,7 @@ class Side;
 // What is known of a rank on another host.
 struct Standing {
   bool is_gone = false;
+  bool is_silent = false;  // gone because nothing is heard of it; what it sent before has come
   std::string text;  // as in "rank 3 (...), which ...": why it is gone, or what it is doing; empty: not known yet
 };
 

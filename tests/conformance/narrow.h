@@ -26,11 +26,6 @@ struct Narrow {
   bool operator==(const Narrow&) const = default;
 };
 
-template <class Format>
-double format_as(Narrow<Format> number) {
-  return number.value();
-}
-
 // Values below this can be added up over a few ranks, also when they are multiplied by the ranks' factors.
 template <class T>
 inline constexpr std::uint64_t kValues = sizeof(T) == 1 ? 5 : 50;
@@ -45,3 +40,11 @@ template <class T>
 inline constexpr bool kIsEightBitFloat = kValues<T> == 2;
 
 }  // namespace tutti::conformance
+
+template <class Format>
+struct fmt::formatter<tutti::conformance::Narrow<Format>> : fmt::formatter<double> {
+  template <class Context>
+  auto format(tutti::conformance::Narrow<Format> number, Context& context) const {
+    return fmt::formatter<double>::format(number.value(), context);
+  }
+};

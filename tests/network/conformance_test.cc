@@ -160,12 +160,12 @@ TEST_F(Calls, GroupsLetAllSendToAllAtOnce) {
 
 TEST_F(Calls, StreamsRunThemInOrderWhileTheCallerDoesOthers) {
   expect([](Communicator& communicator) -> std::string {
+    constexpr int kCalls = 30;
+    std::vector<std::vector<std::int64_t>> data(kCalls, std::vector<std::int64_t>(3000, 1));
     auto stream = Stream::create();
     if (!stream) return spoken(stream.status());
     auto part = communicator.split(0);
     if (!part) return spoken(part.status());
-    constexpr int kCalls = 30;
-    std::vector<std::vector<std::int64_t>> data(kCalls, std::vector<std::int64_t>(3000, 1));
     for (auto& each : data) {
       const Call call{.in = each.data(), .out = each.data(), .count = each.size(), .type = DataType::int64};
       communicator.submit(call, *stream);

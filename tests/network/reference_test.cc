@@ -48,7 +48,7 @@ Result<plan::Plan> plan_of(const engine::Launch& launch, const std::vector<int>&
                     .root = question.root,
                     .lanes = static_cast<std::uint32_t>(launch.prepared->program.lanes.size()),
                     .in_place = true,
-                    .reach = header.reach};
+                    .reach = std::min(header.reach, plan::Reach::stage)};  // buffers are of processes alone
   for (const int host : hosts) shape.host_of.push_back(static_cast<std::uint32_t>(host));
   return plan::build(*algorithm, shape);
 }

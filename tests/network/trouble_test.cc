@@ -42,6 +42,38 @@ TEST_F(Trouble, ALateRankIsWaitedForAndAnnounced) {
   expect_in(job.log(0), {"waiting for 1 of 2 ranks: 1"});
 }
 
+// Its kernel still answers, although nobody reads for longer than a silence may last.
+TEST_F(Trouble, ALateRankKeepsItsConnections) {
+  const Lab lab = create();
+  Job job(
+      lab, {0, 1},
+      [](Communicator& communicator) -> std::string {
+        if (const Status status = communicator.barrier(); !status) return spoken(status);
+        if (communicator.rank() == 1) ::usleep(4'000'000);  // its being late is what the test is about
+        std::vector<float> data(8 << 20, communicator.rank() == 0 ? 7.0f : 0.0f);
+        const Status status = communicator.broadcast(std::span<float>(data), 0);
+        if (!status) return spoken(status);
+        return data == std::vector<float>(8 << 20, 7) ? "" : "other data";
+      },
+      {.environment = {{"TUTTI_SILENCE", "1"}}});
+  job.expect_success();
+  EXPECT_EQ(job.logs(), "");
+}
+
+// What lies in the buffers of the kernel is still on its way when the call of the sender has ended.
+TEST_F(Trouble, WhatARankSentBeforeItLeftArrives) {
+  const Lab lab = create({.rails = {{.bits_per_second = 100'000'000}}});
+  for (const Rank root : {0, 1}) {
+    Job job(lab, {0, 1}, [&](Communicator& communicator) -> std::string {
+      std::vector<float> data(1 << 20, communicator.rank() == root ? 7.0f : 0.0f);
+      const Status status = communicator.broadcast(std::span<float>(data), root);
+      if (!status) return spoken(status);
+      return data == std::vector<float>(1 << 20, 7) ? "" : "other data";
+    });
+    job.expect_success();
+  }
+}
+
 TEST_F(Trouble, MismatchedCallsAreNamedOnEveryRank) {
   for (const Rank odd : {0, 2, 3}) {
     for (const std::size_t count : {1, 100'000}) {
@@ -106,6 +138,36 @@ TEST_F(Trouble, ARankThatHasLeftIsNamed) {
   const auto texts = job.finish();
   expect_in(texts[0], {"peer lost: barrier (call 2)", fmt::format("rank 1 (pid {} on host1), which has ", job.pid(1))});
   EXPECT_EQ(texts[1], "");
+}
+
+// The first call between two hosts makes the connection, which a stopped process does not answer.
+TEST_F(Trouble, AbortEndsACallThatStillConnects) {
+  const Lab lab = create();
+  const Board board;
+  Job job(lab, {0, 1}, [&](Communicator& communicator) -> std::string {
+    ++board.started();
+    if (communicator.rank() == 1) return Board::wait_for(board.released(), 1) ? "" : "never released";
+    std::thread aborting([&] {
+      Board::wait_for(board.released(), 1);
+      communicator.abort({Code::aborted, "enough"});
+    });
+    // Rank 1 is stopped from here on.
+    Board::wait_for(board.started(), 3);
+    const Time begin = os::now();
+    const std::string text = spoken(communicator.barrier());
+    aborting.join();
+    if (os::now().ns - begin.ns > 5'000'000'000) return "it took too long";
+    return text;
+  });
+  ASSERT_TRUE(Board::wait_for(board.started(), 2));
+  job.crew().send(1, SIGSTOP);
+  ++board.started();
+  ::usleep(500'000);  // so that rank 0 waits
+  ++board.released();
+  ASSERT_TRUE(lab::has_ended(job.pid(0), seconds(20)));
+  job.crew().send(1, SIGCONT);
+  const auto texts = job.finish();
+  EXPECT_EQ(texts[0], "aborted: enough");
 }
 
 TEST_F(Trouble, AbortFromAnotherThreadEndsCallsThatWaitOnOtherHosts) {

@@ -47,7 +47,7 @@ TcpWire::TcpWire(const std::array<Remote*, kPorts>& ports, std::size_t rails, Wa
 void TcpWire::add(rpc::Conduit conduit, std::size_t rail, std::string name) {
   const std::lock_guard lock(mutex_);
   if (is_closed_) return;
-  auto added = std::make_unique<Rail>(Rail{rail, std::move(name), std::move(conduit), {}, {}});
+  auto added = std::make_unique<Rail>(Rail{rail, std::move(name), std::move(conduit), {}, {}, false});
   Rail* const made = added.get();
   made->incoming = std::make_unique<Incoming>(
       ports_, [made](std::span<const iovec> pieces) { return made->conduit.read(pieces); },
@@ -57,6 +57,11 @@ void TcpWire::add(rpc::Conduit conduit, std::size_t rail, std::string name) {
   rails_.push_back(std::move(added));
   // The fastest first, as both sides number them.
   std::sort(rails_.begin(), rails_.end(), [](const auto& a, const auto& b) { return a->index < b->index; });
+}
+
+void TcpWire::fail(const Status& why) {
+  const std::lock_guard lock(mutex_);
+  if (rails_.empty()) failure_ = why;
 }
 
 bool TcpWire::is_connected() const {
@@ -174,6 +179,7 @@ Result<bool> TcpWire::push_rail(Rail& rail) {
   bool has_written = false;
   for (;;) {
     if (rail.outgoing.is_empty()) {
+      if (rail.conduit.wants_write()) TUTTI_TRY(rail.conduit.flush());
       if (parts_.empty()) return has_written;
       take_part(rail);
     }
@@ -192,15 +198,14 @@ Result<bool> TcpWire::push_rail(Rail& rail) {
 void TcpWire::push() {
   if (rails_.empty() || is_closed_) return;
   bool is_empty = true;
-  for (std::size_t i = 0; i < rails_.size();) {
-    const auto pushed = push_rail(*rails_[i]);
-    if (!pushed) {
-      lose(i, pushed.status());
-      is_empty = false;
+  for (const auto& rail : rails_) {
+    if (rail->is_deaf) {
+      rail->outgoing.clear();
       continue;
     }
-    is_empty = is_empty && rails_[i]->outgoing.is_empty();
-    ++i;
+    // Not lost yet: reading comes to the same failure once it has read what had come before.
+    if (!push_rail(*rail)) rail->is_deaf = true;
+    is_empty = is_empty && !rail->is_deaf && rail->is_flushed();
   }
   if (is_empty && parts_.empty()) is_urgent_ = false;
 }
@@ -220,6 +225,24 @@ Status TcpWire::progress() {
   }
   if (!requests_.empty()) answer_requests();
   return failure_;
+}
+
+void TcpWire::drop_unanswered(std::chrono::milliseconds silence) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < rails_.size();) {
+    if (rails_[i]->conduit.socket().is_unanswered(silence)) {
+      lose(i, {Code::network, fmt::format("nothing was acknowledged for {} ms", silence.count()), Scope::connection});
+    } else {
+      ++i;
+    }
+  }
+}
+
+bool TcpWire::has_unacknowledged() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(rails_.begin(), rails_.end(), [](const auto& rail) {
+    return !rail->is_deaf && rail->conduit.socket().has_unacknowledged();
+  });
 }
 
 void TcpWire::answer_requests() {
@@ -293,7 +316,7 @@ void TcpWire::forget_taken(Port port, std::uint32_t lane) {
 void TcpWire::add_to(std::vector<pollfd>& polled) const {
   const std::lock_guard lock(mutex_);
   for (const auto& rail : rails_) {
-    const bool has_more = !rail->outgoing.is_empty() || !parts_.empty();
+    const bool has_more = !rail->is_flushed() || !parts_.empty();
     polled.push_back(
         {.fd = rail->conduit.fd(), .events = static_cast<short>(has_more ? POLLIN | POLLOUT : POLLIN), .revents = 0});
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -26,6 +27,8 @@ class TcpWire final : public Wire {
   TcpWire(const std::array<Remote*, kPorts>& ports, std::size_t rails, Warn warn);
 
   void add(rpc::Conduit conduit, std::size_t rail, std::string name);
+  // No connection will come.
+  void fail(const Status& why);
   // Connections that carry data now, by name.
   std::vector<std::string> rails() const;
 
@@ -38,6 +41,10 @@ class TcpWire final : public Wire {
   std::uint32_t values_gone(Port port, std::uint32_t lane) const override;
   bool is_flushed() const override;
   Status progress() override;
+  // Connections over which what was sent has been without an answer for so long are lost.
+  void drop_unanswered(std::chrono::milliseconds silence);
+  // Whether something that was sent may not have come to the other machine yet.
+  bool has_unacknowledged() const;
   void add_to(std::vector<pollfd>& polled) const override;
   void close() noexcept override;
 
@@ -51,6 +58,10 @@ class TcpWire final : public Wire {
     rpc::Conduit conduit;
     Outgoing outgoing;
     std::unique_ptr<Incoming> incoming;
+    bool is_deaf = false;  // the other side has closed it; what it had sent before is still to be read
+
+    // An encrypted connection may keep what it has taken.
+    bool is_flushed() const { return outgoing.is_empty() && !conduit.wants_write(); }
   };
   // A part of a value that no connection has taken yet.
   struct Part {
