@@ -77,6 +77,7 @@ Abroad::Abroad(std::shared_ptr<Job> job, std::vector<ActorId> actors, Side& side
 
 Abroad::~Abroad() {
   job_->resign(shape_.communicator);
+  if (!side_.has_ended()) links_.settle();
   links_.close();
 }
 
@@ -86,8 +87,10 @@ Links::Dialer Abroad::dialer() {
                 const auto rails = job_->rails_to(actor(rank));
                 return rails ? static_cast<std::uint32_t>(rails->rails.size()) : 1;
               },
-          .dial = [this](Rank rank, std::uint32_t rail, std::span<const std::byte> hello,
-                         Deadline deadline) { return job_->dial(actor(rank), rail, hello, deadline); },
+          .dial =
+              [this](Rank rank, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline) {
+                return job_->dial(actor(rank), rail, hello, deadline, [this] { return !side_.has_ended(); });
+              },
           .name =
               [this](Rank rank, std::uint32_t rail) {
                 const auto rails = job_->rails_to(actor(rank));
@@ -96,7 +99,9 @@ Links::Dialer Abroad::dialer() {
                 return fmt::format("{} to rank {} ({} to {})", used.local_interface, rank, os::text_of(used.local),
                                    os::text_of(used.remote));
               },
-          .warn = [rank = shape_.rank](const std::string& text) { log::write(LogLevel::warning, rank, text); }};
+          .warn = [rank = shape_.rank](const std::string& text) { log::write(LogLevel::warning, rank, text); },
+          .is_gone = [this](Rank rank) { return is_gone(rank); },
+          .silence = job_->silence()};
 }
 
 Rank Abroad::rank_of(ActorId actor) const {

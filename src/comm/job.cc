@@ -35,8 +35,9 @@ rpc::CourierOptions courier_options(const bootstrap::MeetingAddress& meeting, co
                               .encryption = meeting.is_encrypted ? rpc::Encryption::on : rpc::Encryption::off,
                               .listen = place.listen};
   const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(knobs.silence());
-  // Not of data connections: a rank that is late takes nothing for as long as it likes.
   options.control.silence_max = silence;
+  options.data.silence_max = silence;
+  options.data.may_take_nothing = true;
   options.data.congestion = std::string(knobs.congestion().value_or("cubic"));
   return options;
 }
@@ -153,7 +154,8 @@ Result<bootstrap::Rails> Job::rails_to(ActorId actor) const {
   return bootstrap::rails_between(here->second, there->second, knobs_.rails_max());
 }
 
-Result<rpc::Conduit> Job::dial(ActorId actor, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline) {
+Result<rpc::Conduit> Job::dial(ActorId actor, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline,
+                               const std::function<bool()>& is_wanted) {
   TUTTI_ASSIGN(const auto rails, rails_to(actor));
   const bootstrap::Rail& used = rails.rails[rail];
   Contact contact;
@@ -171,19 +173,27 @@ Result<rpc::Conduit> Job::dial(ActorId actor, std::uint32_t rail, std::span<cons
   if (contact.addresses.empty()) {
     return Status(Code::network, fmt::format("nobody of the job listens on {} there", os::text_of(used.remote)));
   }
-  return courier_->connect_data(
-      contact, {.announcement = {hello.begin(), hello.end()}, .from = os::text_of(used.local)}, deadline);
-}
-
-bool Job::is_silent(ActorId actor) const {
-  const std::lock_guard lock(mutex_);
-  return silent_.contains(actor);
+  return courier_->connect_data(contact,
+                                {.announcement = {hello.begin(), hello.end()},
+                                 .from = os::text_of(used.local),
+                                 .is_wanted = [&] { return is_wanted() && why_gone(actor).empty(); }},
+                                deadline);
 }
 
 std::string Job::why_gone(ActorId actor) const {
   const std::lock_guard lock(mutex_);
   const auto found = gone_.find(actor);
-  return found == gone_.end() ? "" : found->second;
+  return found == gone_.end() ? "" : found->second.why;
+}
+
+std::chrono::milliseconds Job::silence() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(knobs_.silence());
+}
+
+bool Job::is_silent(ActorId actor) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = gone_.find(actor);
+  return found != gone_.end() && found->second.is_silent;
 }
 
 void Job::spread(std::uint64_t communicator, Bytes notice) {
@@ -294,14 +304,13 @@ JobListener* Job::listener_of(std::uint64_t communicator) const {
 
 void Job::on_gone(const bootstrap::Departure& departure) {
   const std::lock_guard lock(mutex_);
-  const ActorId actor = standing_.roster.ranks[static_cast<std::size_t>(departure.rank)].contact.id;
-  silent_.erase(actor);
-  std::string& why = gone_[actor];
+  const auto& ranks = standing_.roster.ranks;
+  auto& [why, is_silent] = gone_[ranks[static_cast<std::size_t>(departure.rank)].contact.id];
+  is_silent = departure.kind == bootstrap::GoneKind::silent;
   switch (departure.kind) {
     case bootstrap::GoneKind::dead: why = "has died"; break;
     case bootstrap::GoneKind::left: why = "has ended"; break;
     case bootstrap::GoneKind::silent:
-      silent_.insert(actor);
       why = fmt::format("is silent, as rank {} noticed; its process is stopped or its host is cut off", departure.by);
       break;
   }

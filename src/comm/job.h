@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -59,11 +58,15 @@ class Job : private bootstrap::MemberOwner {
   // What the hosts of these actors offer decides over which networks they talk.
   void set_offer(ActorId actor, bootstrap::Offer offer);
   Result<bootstrap::Rails> rails_to(ActorId actor) const;
-  Result<rpc::Conduit> dial(ActorId actor, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline);
+  // A connection to an actor; it gives up when the actor is gone, or not wanted any more.
+  Result<rpc::Conduit> dial(ActorId actor, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline,
+                            const std::function<bool()>& is_wanted);
 
   // Why an actor takes part no more, as in "which ..."; empty: it does.
   std::string why_gone(ActorId actor) const;
-  bool is_silent(ActorId actor) const;  // gone, and nothing that it sent before is on its way any more
+  std::chrono::milliseconds silence() const;  // after which nobody is waited for
+  // Whether it is gone because nothing is heard of it: its connections may seem to be well.
+  bool is_silent(ActorId actor) const;
   void spread(std::uint64_t communicator, Bytes notice);
   // What an actor does in a communicator. The answer comes on the job's thread; one that does not come is a failure.
   void ask(ActorId actor, std::uint64_t communicator, std::function<void(Result<Bytes>)> answer);
@@ -104,8 +107,11 @@ class Job : private bootstrap::MemberOwner {
   bootstrap::Joined standing_;
   std::map<ActorId, Contact> contacts_;
   std::map<ActorId, bootstrap::Offer> offers_;
-  std::map<ActorId, std::string> gone_;
-  std::set<ActorId> silent_;
+  struct Gone {
+    std::string why;
+    bool is_silent = false;
+  };
+  std::map<ActorId, Gone> gone_;
   std::map<std::uint64_t, JobListener*> listeners_;
   std::map<std::uint64_t, Bytes> offered_;
   std::vector<Early> early_;  // for communicators that do not exist here yet

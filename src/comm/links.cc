@@ -4,6 +4,9 @@
 
 #include <cstring>
 
+#include "os/backoff.h"
+#include "os/clock.h"
+
 namespace tutti::comm {
 
 using transport::Port;
@@ -91,8 +94,10 @@ Result<Link*> Links::open(Rank other, Deadline deadline) {
       first = conduit.status();
     }
   }
-  if (!has_any) return first;
-  if (!first) dialer_.warn(fmt::format("a connection to rank {} could not be made: {}", other, first.text()));
+  // Whoever waits for it learns why, and may find out more.
+  if (!has_any) link->wire->fail(first);
+  if (has_any && !first)
+    dialer_.warn(fmt::format("a connection to rank {} could not be made: {}", other, first.text()));
   return link;
 }
 
@@ -108,6 +113,21 @@ std::vector<pollfd> Links::polled() const {
   std::vector<pollfd> polled;
   for (const auto& [rank, link] : links_) link->wire->add_to(polled);
   return polled;
+}
+
+void Links::drop_unanswered() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [rank, link] : links_) link->wire->drop_unanswered(dialer_.silence);
+}
+
+void Links::settle() const {
+  const Deadline deadline = Deadline::after(os::now(), dialer_.silence);
+  os::Backoff backoff;
+  for (const auto& [rank, link] : links_) {
+    while (link->wire->has_unacknowledged() && !dialer_.is_gone(rank) && !deadline.has_passed(os::now())) {
+      backoff.pause(deadline);
+    }
+  }
 }
 
 void Links::close() noexcept {

@@ -49,6 +49,8 @@ class Links {
     std::function<Result<rpc::Conduit>(Rank, std::uint32_t rail, std::span<const std::byte> hello, Deadline)> dial;
     std::function<std::string(Rank, std::uint32_t rail)> name;  // of a connection, for people
     std::function<void(const std::string&)> warn;
+    std::function<bool(Rank)> is_gone;
+    std::chrono::milliseconds silence;  // after which a connection that does not answer is lost
   };
   Links(const Shape& shape, Dialer dialer);
   ~Links();
@@ -64,6 +66,10 @@ class Links {
   }
 
   std::vector<pollfd> polled() const;
+  // While somebody waits for long.
+  void drop_unanswered();
+  // Until what was sent has come to the other machines, which closing a connection does not wait for.
+  void settle() const;
   void close() noexcept;
   std::size_t bytes() const;
 

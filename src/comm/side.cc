@@ -84,7 +84,13 @@ Side::Side(Membership membership, const CommunicatorOptions& options, const Make
 
 Side::~Side() {
   if (outside_ != nullptr) {
-    outside_->spread_leaving();
+    // Why it has ended, too: this process may be gone before those who have noticed have told everybody.
+    const Status why = why_ended();
+    if (why) {
+      outside_->spread_leaving();
+    } else {
+      outside_->spread_end(why.code(), why.text());
+    }
     outside_.reset();  // nothing is told to this side any more
   }
   record_end();

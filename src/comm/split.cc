@@ -52,6 +52,9 @@ struct Part {
   std::uint64_t name = 0;
 };
 
+// Of a communicator that was shrunk: no split has it.
+constexpr std::uint64_t kNoColorOfAny = ~std::uint64_t{0};
+
 // Names differ wherever communicators do: in parent, moment or colour.
 std::uint64_t name_of_part(std::uint64_t parent, std::uint64_t moment, std::uint64_t color) {
   std::uint64_t name = parent;
@@ -149,7 +152,7 @@ Result<std::unique_ptr<Side>> start_shrunk(Side& parent, std::chrono::nanosecond
   parent.end_here(Code::aborted, "the communicator is being shrunk");
   Part part;
   TUTTI_ASSIGN(part.ranks, outside->agree_on_survivors(deadline));
-  part.name = name_of_part(outside->name(), part.ranks.size(), 0);
+  part.name = name_of_part(outside->name(), part.ranks.size(), kNoColorOfAny);
   TUTTI_ASSIGN(const Room room, take_room(parent, static_cast<Rank>(part.ranks.size())));
   part.room = room.memory;
   Bytes mine;

@@ -31,10 +31,10 @@ constexpr std::chrono::nanoseconds kSleepForMany = std::chrono::milliseconds(1);
 constexpr std::chrono::nanoseconds kTouchingFor = std::chrono::seconds(2);
 // More than the kernel takes to end a process whose memory it has taken down.
 constexpr std::chrono::nanoseconds kDyingFor = std::chrono::seconds(1);
-// What somebody sent before its end comes at last over the slowest network.
-constexpr std::chrono::nanoseconds kLastWordsWithin = std::chrono::seconds(5);
 // How long it takes at most until all know that a process has died.
 constexpr std::chrono::nanoseconds kVerdictWithin = std::chrono::seconds(2);
+// How long the reason that some rank has for ending a communicator takes to all others.
+constexpr std::chrono::nanoseconds kNewsWithin = std::chrono::milliseconds(200);
 // Looks after saying "I sleep" and before doing so, so that a signal sent in between is seen (see ring()).
 constexpr int kLastLooks = 200;
 
@@ -147,12 +147,15 @@ class Wait {
         return Status(Code::peer_lost, waiting_text(operation, member, how, waited()));
       };
       if (peer.is_remote) {
+        // News of its end may overtake what it sent before.
         const Standing standing = side.outside()->look_at(peer.rank, collective_call_of(operation));
-        if (standing.is_silent) return lost(standing.text);
-        // News of its end may overtake what it sent before, which its connection tells the end of.
-        if (standing.is_gone && has_nothing_more(channel, member)) return lost(standing.text);
-        if (side.has_left(peer.rank) && has_nothing_more(channel, member)) return lost("has left the communicator");
-        TUTTI_TRY(broken_link(operation, member));
+        const bool is_over = standing.is_silent || channel.is_cut_off(member);
+        const bool has_left = side.has_left(peer.rank) && channel.is_cut_off(member);
+        if (!(standing.is_gone && is_over) && !has_left) {
+          TUTTI_TRY(broken_link(operation, member));
+        } else if (has_waited_for_news()) {
+          return lost(standing.is_gone && is_over ? standing.text : "has left the communicator");
+        }
         continue;
       }
       if (!peer.is_alive()) return lost("has died");
@@ -161,9 +164,10 @@ class Wait {
     return {};
   }
 
-  bool has_nothing_more(const Channel& channel, Rank member) const {
-    if (ended_since_.ns == 0) ended_since_ = os::now();
-    return channel.is_cut_off(member) || Deadline::after(ended_since_, kLastWordsWithin).has_passed(os::now());
+  // Somebody is gone. If it was not the first to go, others are about to tell why all this has begun.
+  bool has_waited_for_news() const {
+    if (gone_since_.ns == 0) gone_since_ = os::now();
+    return Deadline::after(gone_since_, kNewsWithin).has_passed(os::now());
   }
 
   // A connection has broken. Why will be known in a moment: then that is the reason.
@@ -248,7 +252,9 @@ class Wait {
   // What comes over the network wakes at once; signals of ranks of this host are looked for now and then, ever more
   // rarely the longer nothing happens.
   void sleep_on_links(Side& side) const {
-    std::vector<pollfd> polled = side.outside()->links().polled();
+    Links& links = side.outside()->links();
+    links.drop_unanswered();
+    std::vector<pollfd> polled = links.polled();
     const auto patience = std::clamp<std::chrono::nanoseconds>(waited() / 16, kSleepForMany, kSleepFor);
     ::poll(polled.data(), polled.size(), static_cast<int>(patience / std::chrono::milliseconds(1)));
   }
@@ -257,7 +263,7 @@ class Wait {
   Time start_;
   Deadline deadline_;
   mutable Time broken_since_;
-  mutable Time ended_since_;
+  mutable Time gone_since_;
   std::vector<Lateness> lateness_;  // of each; none before somebody is late
 };
 

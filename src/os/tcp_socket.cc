@@ -1,9 +1,11 @@
 #include "os/tcp_socket.h"
 
 #include <fmt/format.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -27,13 +29,13 @@ void set_option(int fd, int level, int name, int value) {
   ::setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-void set_silence(int fd, std::chrono::milliseconds silence_max) {
-  const auto limit = std::clamp<std::int64_t>(silence_max.count(), 0, std::numeric_limits<int>::max());
+void set_silence(int fd, const TcpOptions& options) {
+  const auto limit = std::clamp<std::int64_t>(options.silence_max.count(), 0, std::numeric_limits<int>::max());
   const int milliseconds = static_cast<int>(limit);
   constexpr int kMsPerSecond = 1000;
   const int seconds = std::max(1, milliseconds / kMsPerSecond);
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, limit > 0 ? 1 : 0);
-  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds);
+  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, options.may_take_nothing ? 0 : milliseconds);
   if (limit == 0) return;
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 2));
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 4));
@@ -50,7 +52,7 @@ void apply(int fd, const TcpOptions& options) {
   if (!options.congestion.empty())
     ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, options.congestion.data(),
                  static_cast<socklen_t>(options.congestion.size()));
-  set_silence(fd, options.silence_max);
+  set_silence(fd, options);
 }
 
 Result<FileDescriptor> create_socket(const TcpAddress& address) {
@@ -146,6 +148,24 @@ void TcpSocket::set_options(const TcpOptions& options) noexcept { apply(fd_.get(
 
 void TcpSocket::shutdown_write() noexcept { ::shutdown(fd_.get(), SHUT_WR); }
 
+bool TcpSocket::is_unanswered(std::chrono::milliseconds silence) const noexcept {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  if (::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+  // A receiver that takes nothing is asked again ever more rarely, and answers.
+  const bool is_waiting = info.tcpi_unacked > 0 || info.tcpi_probes > 2;
+  return is_waiting && info.tcpi_last_ack_recv > silence.count() && info.tcpi_retransmits + info.tcpi_probes > 0;
+}
+
+bool TcpSocket::has_unacknowledged() const noexcept {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  const bool is_known = ::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
+  if (!is_known || info.tcpi_state == TCP_CLOSE) return false;
+  int bytes = 0;
+  return ::ioctl(fd_.get(), SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
 Status TcpSocket::wait_readable(Deadline deadline) {
   if (poll_until(fd_.get(), POLLIN, deadline)) return {};
   return {Code::timed_out, fmt::format("nothing came from {} in time", peer_text()), Scope::connection};
@@ -154,15 +174,6 @@ Status TcpSocket::wait_readable(Deadline deadline) {
 Status TcpSocket::wait_writable(Deadline deadline) {
   if (poll_until(fd_.get(), POLLOUT, deadline)) return {};
   return {Code::timed_out, fmt::format("{} took nothing in time", peer_text()), Scope::connection};
-}
-
-std::chrono::milliseconds TcpSocket::unanswered_for() const {
-  tcp_info info{};
-  socklen_t bytes = sizeof(info);
-  const bool is_told = getsockopt(descriptor(), IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0;
-  // Retransmitting: a full receiver is asked in another way, and answers.
-  if (!is_told || info.tcpi_unacked == 0 || info.tcpi_retransmits == 0) return {};
-  return std::chrono::milliseconds(info.tcpi_last_ack_recv);
 }
 
 Result<TcpAddress> TcpSocket::local_address() const { return bound_address(fd_.get(), "a connection"); }

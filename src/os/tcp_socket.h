@@ -25,6 +25,9 @@ struct TcpOptions {
   // A connection over which nothing is acknowledged for so long, or nothing is taken, is over. 0: after many minutes,
   // and never while the other side only takes nothing.
   std::chrono::milliseconds silence_max = std::chrono::milliseconds(0);
+  // The other side may be late and take nothing for long: that alone does not end the connection. Then the kernel looks
+  // after connections without data on their way only; ask is_unanswered() for the others.
+  bool may_take_nothing = false;
 };
 
 // One end of a connection, with TCP_NODELAY. A lost peer is a Status, never a signal. After a failure the connection
@@ -46,13 +49,12 @@ class TcpSocket {
   Result<std::size_t> try_write(std::span<const iovec> data);
   void set_options(const TcpOptions& options) noexcept;  // in the place of those it was made with
   void shutdown_write() noexcept;                        // the other end reads an end of stream after what was sent
+  // Whether what was sent has waited for so long without any sign of the other machine.
+  bool is_unanswered(std::chrono::milliseconds silence) const noexcept;
+  bool has_unacknowledged() const noexcept;  // something that was written may still get lost
 
   Status wait_readable(Deadline deadline);  // timed_out at the deadline
   Status wait_writable(Deadline deadline);
-
-  // How long the other end's machine has acknowledged nothing of what was sent; 0: there is nothing to acknowledge, or
-  // it is only slow to take what it has.
-  std::chrono::milliseconds unanswered_for() const;
 
   Result<TcpAddress> local_address() const;
   const TcpAddress& peer_address() const { return peer_; }

@@ -17,6 +17,7 @@ namespace tutti::rpc {
 namespace {
 
 constexpr std::chrono::milliseconds kFlushTime(200);  // for what is queued when the courier ends
+constexpr std::chrono::milliseconds kLookWhileDialling(20);
 
 Result<std::uint64_t> draw() {
   std::array<std::byte, sizeof(std::uint64_t)> bytes{};
@@ -236,7 +237,10 @@ Result<Conduit> Courier::connect_data(const Contact& to, const DataCall& call, D
   std::optional<Result<Greeted>> result;
   Dial dial(*loop, core_->credentials_, {to, Purpose::data, call.announcement, from, core_->options_.data, deadline},
             [&](Result<Greeted> outcome) { result.emplace(std::move(outcome)); });
-  loop->run_until([&] { return result.has_value(); }, Deadline::never());
+  while (!result && (!call.is_wanted || call.is_wanted())) {
+    loop->run_until([&] { return result.has_value(); }, Deadline::after(os::now(), kLookWhileDialling));
+  }
+  if (!result) return Status(Code::aborted, "the connection is not wanted any more", Scope::connection);
   if (!*result) return result->status().while_doing(fmt::format("connecting to actor {:016x}", to.id.value));
   return std::move((*result)->conduit);
 }

@@ -43,6 +43,7 @@ struct CourierOptions {
 struct DataCall {
   Bytes announcement = {};               // at most kAnnouncementBytesMax: the first thing the other side hears
   std::optional<std::string> from = {};  // the local address to use, such as "10.0.0.1"; it decides the interface
+  std::function<bool()> is_wanted = {};  // asked now and then; once it is not, the attempt ends; empty: it is
 };
 
 // One per process: one thread, one port, one ActorId. Actors share it as services: a message goes to the service of the

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "tests/conformance/area.h"
+#include "tests/conformance/narrow.h"
 #include "tests/plans/seed.h"
 #include "tutti/communicator.h"
 
@@ -144,11 +145,12 @@ class Part {
   bool out_is_block() const {
     return s_.collective == Collective::reduce_scatter || s_.collective == Collective::scatter;
   }
-  static double factor(Rank rank) { return rank + 1; }
+  // Of 8-bit floats small ones, since few integers are numbers there.
+  static double factor(Rank rank) { return kIsEightBitFloat<T> ? 1 + rank % 2 : 1 + rank; }
 
   // Small integers; of averages multiples of the number of ranks, of products ones and twos.
   T given(Rank rank, std::uint64_t i) const {
-    const std::uint64_t value = (static_cast<std::uint64_t>(rank) * 7 + i * 3 + s_.seed % 1000) % 50;
+    const std::uint64_t value = (static_cast<std::uint64_t>(rank) * 7 + i * 3 + s_.seed % 1000) % kValues<T>;
     if (!plan::reduces(s_.collective)) return static_cast<T>(value);
     if (s_.op == Op::product) return static_cast<T>(1 + value % 2);
     return static_cast<T>(s_.op == Op::average ? value * static_cast<std::uint64_t>(n_) : value);
@@ -264,11 +266,20 @@ inline std::string play(Communicator& communicator, const Scenario& scenario) {
                        communicator.last_plan(), failure);
   };
   switch (scenario.type) {
+    case DataType::int8: return as(std::int8_t());
+    case DataType::uint8: return as(std::uint8_t());
     case DataType::int32: return as(std::int32_t());
+    case DataType::uint32: return as(std::uint32_t());
     case DataType::int64: return as(std::int64_t());
+    case DataType::uint64: return as(std::uint64_t());
+    case DataType::float16: return as(Narrow<Float16Format>());
+    case DataType::float32: return as(float());
     case DataType::float64: return as(double());
-    default: return as(float());
+    case DataType::bfloat16: return as(Narrow<Bfloat16Format>());
+    case DataType::float8e4m3: return as(Narrow<Float8e4m3Format>());
+    case DataType::float8e5m2: return as(Narrow<Float8e5m2Format>());
   }
+  return "no such type";
 }
 
 // The same calls on every rank, drawn one after the other from the seed; every eighth may be large.

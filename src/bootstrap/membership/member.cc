@@ -247,7 +247,11 @@ Status Member::flood(std::span<const std::byte> bytes) {
 
 void Member::leave() {
   if (is_over_) return;
-  for (const auto& [rank, edge] : edges_) tell(rank, Gone{self_, GoneKind::left, self_, {}});
+  for (auto& [rank, edge] : edges_) {
+    // Why this rank leaves may be among the news that this neighbour has not got yet.
+    if (std::exchange(edge.needs_news, false)) repeat_news(rank);
+    tell(rank, Gone{self_, GoneKind::left, self_, {}});
+  }
   is_over_ = true;
   const Status why(Code::aborted, fmt::format("rank {} has left", self_), Scope::communicator);
   fail_questions([](const Asked&) { return true; }, [&](const Asked&) { return why; });

@@ -5,16 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "os/clock.h"
-
 namespace tutti::transport {
 
 namespace {
 
 constexpr std::size_t kPiecesPerWrite = 64;
-// After so long without an answer others stand in for a connection.
-constexpr std::chrono::milliseconds kAnswerWithin = std::chrono::seconds(2);
-constexpr std::chrono::nanoseconds kLookEvery = std::chrono::milliseconds(200);
 
 std::size_t bytes_of(std::span<const Stretch> data) {
   std::size_t bytes = 0;
@@ -52,7 +47,7 @@ TcpWire::TcpWire(const std::array<Remote*, kPorts>& ports, std::size_t rails, Wa
 void TcpWire::add(rpc::Conduit conduit, std::size_t rail, std::string name) {
   const std::lock_guard lock(mutex_);
   if (is_closed_) return;
-  auto added = std::make_unique<Rail>(Rail{rail, std::move(name), std::move(conduit), {}, {}});
+  auto added = std::make_unique<Rail>(Rail{rail, std::move(name), std::move(conduit), {}, {}, false});
   Rail* const made = added.get();
   made->incoming = std::make_unique<Incoming>(
       ports_, [made](std::span<const iovec> pieces) { return made->conduit.read(pieces); },
@@ -62,6 +57,11 @@ void TcpWire::add(rpc::Conduit conduit, std::size_t rail, std::string name) {
   rails_.push_back(std::move(added));
   // The fastest first, as both sides number them.
   std::sort(rails_.begin(), rails_.end(), [](const auto& a, const auto& b) { return a->index < b->index; });
+}
+
+void TcpWire::fail(const Status& why) {
+  const std::lock_guard lock(mutex_);
+  if (rails_.empty()) failure_ = why;
 }
 
 bool TcpWire::is_connected() const {
@@ -177,9 +177,9 @@ void TcpWire::take_part(Rail& rail) {
 // Whether it wrote anything.
 Result<bool> TcpWire::push_rail(Rail& rail) {
   bool has_written = false;
-  if (rail.conduit.wants_write()) TUTTI_TRY(rail.conduit.flush());
   for (;;) {
     if (rail.outgoing.is_empty()) {
+      if (rail.conduit.wants_write()) TUTTI_TRY(rail.conduit.flush());
       if (parts_.empty()) return has_written;
       take_part(rail);
     }
@@ -198,15 +198,14 @@ Result<bool> TcpWire::push_rail(Rail& rail) {
 void TcpWire::push() {
   if (rails_.empty() || is_closed_) return;
   bool is_empty = true;
-  for (std::size_t i = 0; i < rails_.size();) {
-    const auto pushed = push_rail(*rails_[i]);
-    if (!pushed) {
-      lose(i, pushed.status());
-      is_empty = false;
+  for (const auto& rail : rails_) {
+    if (rail->is_deaf) {
+      rail->outgoing.clear();
       continue;
     }
-    is_empty = is_empty && rails_[i]->is_drained();
-    ++i;
+    // Not lost yet: reading comes to the same failure once it has read what had come before.
+    if (!push_rail(*rail)) rail->is_deaf = true;
+    is_empty = is_empty && !rail->is_deaf && rail->is_flushed();
   }
   if (is_empty && parts_.empty()) is_urgent_ = false;
 }
@@ -225,23 +224,24 @@ Status TcpWire::progress() {
     }
   }
   if (!requests_.empty()) answer_requests();
-  if (rails_.size() > 1) look_for_dead_rails();
   return failure_;
 }
 
-// A network that is gone says nothing: only the missing answers tell.
-void TcpWire::look_for_dead_rails() {
-  const Time now = os::now();
-  if (!next_look_.has_passed(now)) return;
-  next_look_ = Deadline::after(now, kLookEvery);
-  for (std::size_t i = 0; i < rails_.size() && rails_.size() > 1;) {
-    const auto unanswered = rails_[i]->conduit.socket().unanswered_for();
-    if (unanswered < kAnswerWithin) {
-      ++i;
+void TcpWire::drop_unanswered(std::chrono::milliseconds silence) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < rails_.size();) {
+    if (rails_[i]->conduit.socket().is_unanswered(silence)) {
+      lose(i, {Code::network, fmt::format("nothing was acknowledged for {} ms", silence.count()), Scope::connection});
     } else {
-      lose(i, Status(Code::network, fmt::format("nothing was acknowledged for {} ms", unanswered.count())));
+      ++i;
     }
   }
+}
+
+bool TcpWire::has_unacknowledged() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(rails_.begin(), rails_.end(),
+                     [](const auto& rail) { return !rail->is_deaf && rail->conduit.socket().has_unacknowledged(); });
 }
 
 void TcpWire::answer_requests() {
@@ -315,7 +315,7 @@ void TcpWire::forget_taken(Port port, std::uint32_t lane) {
 void TcpWire::add_to(std::vector<pollfd>& polled) const {
   const std::lock_guard lock(mutex_);
   for (const auto& rail : rails_) {
-    const bool has_more = !rail->is_drained() || !parts_.empty();
+    const bool has_more = !rail->is_flushed() || !parts_.empty();
     polled.push_back(
         {.fd = rail->conduit.fd(), .events = static_cast<short>(has_more ? POLLIN | POLLOUT : POLLIN), .revents = 0});
   }

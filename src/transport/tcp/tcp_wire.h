@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -9,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/deadline.h"
 #include "rpc/conduit.h"
 #include "transport/incoming.h"
 #include "transport/outgoing.h"
@@ -27,6 +27,8 @@ class TcpWire final : public Wire {
   TcpWire(const std::array<Remote*, kPorts>& ports, std::size_t rails, Warn warn);
 
   void add(rpc::Conduit conduit, std::size_t rail, std::string name);
+  // No connection will come.
+  void fail(const Status& why);
   // Connections that carry data now, by name.
   std::vector<std::string> rails() const;
 
@@ -39,6 +41,10 @@ class TcpWire final : public Wire {
   std::uint32_t values_gone(Port port, std::uint32_t lane) const override;
   bool is_flushed() const override;
   Status progress() override;
+  // Connections over which what was sent has been without an answer for so long are lost.
+  void drop_unanswered(std::chrono::milliseconds silence);
+  // Whether something that was sent may not have come to the other machine yet.
+  bool has_unacknowledged() const;
   void add_to(std::vector<pollfd>& polled) const override;
   void close() noexcept override;
 
@@ -52,8 +58,10 @@ class TcpWire final : public Wire {
     rpc::Conduit conduit;
     Outgoing outgoing;
     std::unique_ptr<Incoming> incoming;
-    // An encrypted one may hold what it has taken.
-    bool is_drained() const { return outgoing.is_empty() && !conduit.wants_write(); }
+    bool is_deaf = false;  // the other side has closed it; what it had sent before is still to be read
+
+    // An encrypted connection may keep what it has taken.
+    bool is_flushed() const { return outgoing.is_empty() && !conduit.wants_write(); }
   };
   // A part of a value that no connection has taken yet.
   struct Part {
@@ -86,7 +94,6 @@ class TcpWire final : public Wire {
   void lose(std::size_t position, const Status& why);
   void ask_again(std::size_t rail);
   void answer_requests();
-  void look_for_dead_rails();
   void repeat(const FrameHeader& header);
   void forget_taken(Port port, std::uint32_t lane);
 
@@ -104,7 +111,6 @@ class TcpWire final : public Wire {
   bool is_urgent_ = false;             // something is queued that must go before a call ends
   bool is_closed_ = false;
   bool has_connected_ = false;
-  Deadline next_look_{};
   Status failure_;
 };
 
