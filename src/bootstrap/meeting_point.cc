@@ -1,7 +1,9 @@
 #include "bootstrap/meeting_point.h"
 
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "bootstrap/attachment.h"
@@ -14,6 +16,9 @@
 namespace tutti::bootstrap {
 
 namespace {
+
+// What it takes to connect to all ranks that wait and to tell them something.
+constexpr std::chrono::milliseconds kAnswerFor(300);
 
 struct MeetingPoint {
   std::unique_ptr<rpc::Courier> courier;
@@ -51,6 +56,14 @@ Result<Identifier> open_meeting_point() {
   const std::lock_guard lock(points().mutex);
   points().open.push_back(std::move(point));
   return identifier;
+}
+
+void let_meeting_points_answer() {
+  {
+    const std::lock_guard lock(points().mutex);
+    if (points().open.empty()) return;
+  }
+  std::this_thread::sleep_for(kAnswerFor);
 }
 
 void close_finished_meeting_points() {

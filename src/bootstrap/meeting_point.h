@@ -14,5 +14,7 @@ inline constexpr rpc::Service kStoreService = 2;
 Result<Identifier> open_meeting_point();
 // Of those whose ranks have met. Called now and then by whoever opens or joins one.
 void close_finished_meeting_points();
+// Before a process that holds one may end because its own start has failed: others learn why.
+void let_meeting_points_answer();
 
 }  // namespace tutti::bootstrap

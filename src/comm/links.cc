@@ -96,7 +96,8 @@ Result<Link*> Links::open(Rank other, Deadline deadline) {
   }
   // Whoever waits for it learns why, and may find out more.
   if (!has_any) link->wire->fail(first);
-  if (has_any && !first) dialer_.warn(fmt::format("a connection to rank {} could not be made: {}", other, first.text()));
+  if (has_any && !first)
+    dialer_.warn(fmt::format("a connection to rank {} could not be made: {}", other, first.text()));
   return link;
 }
 

@@ -19,7 +19,7 @@ class Side;
 struct Standing {
   bool is_gone = false;
   bool is_silent = false;  // gone because nothing is heard of it; what it sent before has come
-  std::string text;  // as in "rank 3 (...), which ...": why it is gone, or what it is doing; empty: not known yet
+  std::string text;        // as in "rank 3 (...), which ...": why it is gone, or what it is doing; empty: not known yet
 };
 
 class Outside {
