@@ -17,8 +17,8 @@ using plan::Collective;
 constexpr std::uint64_t kBytesMax = 3 << 20;
 
 // Uneven, and not always block by block.
-const std::vector<std::vector<int>> kPlaces = {{0, 1},       {0, 0, 1},       {0, 1, 1, 1},
-                                               {0, 1, 0, 1}, {0, 0, 1, 2, 2}, {2, 0, 1, 0, 2}};
+const std::vector<std::vector<int>> kPlaces = {{0, 1},          {0, 0, 1},       {0, 1, 1, 1},   {0, 1, 0, 1},
+                                               {0, 0, 1, 2, 2}, {2, 0, 1, 0, 2}, {0, 1, 1, 0, 1}};
 
 int host_count(const std::vector<int>& hosts) { return 1 + *std::max_element(hosts.begin(), hosts.end()); }
 
