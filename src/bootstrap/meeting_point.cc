@@ -1,6 +1,8 @@
 #include "bootstrap/meeting_point.h"
 
+#include <chrono>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,9 @@
 namespace tutti::bootstrap {
 
 namespace {
+
+// What it takes to connect to all ranks that wait and to tell them something.
+constexpr std::chrono::milliseconds kAnswerFor(300);
 
 // A mutex because any thread may open one, rarely.
 struct Points {
@@ -63,6 +68,14 @@ Result<Identifier> open_meeting_point() {
   const std::lock_guard lock(points().mutex);
   points().open.push_back(std::move(point));
   return identifier;
+}
+
+void let_meeting_points_answer() {
+  {
+    const std::lock_guard lock(points().mutex);
+    if (points().open.empty()) return;
+  }
+  std::this_thread::sleep_for(kAnswerFor);
 }
 
 void close_finished_meeting_points() {

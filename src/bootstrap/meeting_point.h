@@ -41,5 +41,7 @@ class MeetingPoint {
 Result<Identifier> open_meeting_point();
 // Those that are finished. Called now and then by whoever opens or joins one.
 void close_finished_meeting_points();
+// Before a process that holds one may end because its own start has failed: others learn why.
+void let_meeting_points_answer();
 
 }  // namespace tutti::bootstrap

@@ -42,6 +42,13 @@ rpc::CourierOptions courier_options(const bootstrap::MeetingAddress& meeting, co
   return options;
 }
 
+// Several signs of life fit into the time after which a rank without any is silent.
+bootstrap::Member::Settings member_settings(const Knobs& knobs) {
+  bootstrap::Member::Settings settings{.silence = knobs.silence()};
+  settings.heartbeat = std::min(settings.heartbeat, settings.silence / 4);
+  return settings;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Job>> Job::join(const Settings& settings) {
@@ -49,7 +56,9 @@ Result<std::shared_ptr<Job>> Job::join(const Settings& settings) {
   log::write(LogLevel::info, settings.rank, [&] { return place.sentence; });
   TUTTI_ASSIGN(Bytes card, settings.card(place));
   auto job = std::shared_ptr<Job>(new Job(settings.knobs));
-  TUTTI_TRY(job->meet(settings, place, std::move(card)));
+  const Status met = job->meet(settings, place, std::move(card));
+  if (!met) bootstrap::let_meeting_points_answer();
+  TUTTI_TRY(met);
   bootstrap::close_finished_meeting_points();
   return job;
 }
@@ -84,9 +93,8 @@ Status Job::meet(const Settings& settings, const bootstrap::Place& place, Bytes 
         install(*result);
         Switchboard& switchboard = switchboard_->actor();
         bootstrap::MemberOwner& owner = *this;
-        auto member =
-            std::make_unique<bootstrap::Member>(switchboard.world_of(Part::member), owner, result->roster, result->rank,
-                                                bootstrap::Member::Settings{.silence = knobs_.silence()});
+        auto member = std::make_unique<bootstrap::Member>(switchboard.world_of(Part::member), owner, result->roster,
+                                                          result->rank, member_settings(knobs_));
         member_ = member.get();
         switchboard.set(Part::member, std::move(member));
       }

@@ -159,7 +159,7 @@ Result<std::unique_ptr<Side>> start_shrunk(Side& parent, std::chrono::nanosecond
   append_number(mine, room.at);
   outside->offer(part.name, mine);
   for (const Rank rank : part.ranks) {
-    part.memory.push_back(room.at);
+    part.memory.push_back(rank == parent.rank() ? room.at : 0);
     if (rank == parent.rank() || parent.peers()[static_cast<std::size_t>(rank)].is_remote) continue;
     TUTTI_ASSIGN(const Bytes theirs, outside->obtain(rank, part.name, deadline));
     const auto at = ByteReader(theirs).number<std::uint64_t>();

@@ -159,6 +159,11 @@ class Wait {
         continue;
       }
       if (!peer.is_alive()) return lost("has died");
+      // A process that is stopped has not died, but nothing is heard of it.
+      if (side.outside() != nullptr && side.outside()->is_gone(peer.rank)) {
+        const Standing standing = side.outside()->look_at(peer.rank, channel.call());
+        if (standing.is_silent) return lost(standing.text);
+      }
       if (side.has_left(peer.rank)) return lost("has left the communicator");
     }
     return {};

@@ -157,13 +157,13 @@ bool TcpSocket::is_unanswered(std::chrono::milliseconds silence) const noexcept 
   return is_waiting && info.tcpi_last_ack_recv > silence.count() && info.tcpi_retransmits + info.tcpi_probes > 0;
 }
 
-bool TcpSocket::has_unacknowledged() const noexcept {
+std::size_t TcpSocket::unacknowledged_bytes() const noexcept {
   tcp_info info{};
   socklen_t length = sizeof(info);
   const bool is_known = ::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
-  if (!is_known || info.tcpi_state == TCP_CLOSE) return false;
+  if (!is_known || info.tcpi_state == TCP_CLOSE) return 0;
   int bytes = 0;
-  return ::ioctl(fd_.get(), SIOCOUTQ, &bytes) == 0 && bytes > 0;
+  return ::ioctl(fd_.get(), SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 Status TcpSocket::wait_readable(Deadline deadline) {

@@ -51,7 +51,7 @@ class TcpSocket {
   void shutdown_write() noexcept;                        // the other end reads an end of stream after what was sent
   // Whether what was sent has waited for so long without any sign of the other machine.
   bool is_unanswered(std::chrono::milliseconds silence) const noexcept;
-  bool has_unacknowledged() const noexcept;  // something that was written may still get lost
+  std::size_t unacknowledged_bytes() const noexcept;  // that were written and may still get lost
 
   Status wait_readable(Deadline deadline);  // timed_out at the deadline
   Status wait_writable(Deadline deadline);

@@ -17,8 +17,8 @@ using plan::Collective;
 constexpr std::uint64_t kBytesMax = 3 << 20;
 
 // Uneven, and not always block by block.
-const std::vector<std::vector<int>> kPlaces = {{0, 1},       {0, 0, 1},       {0, 1, 1, 1},
-                                               {0, 1, 0, 1}, {0, 0, 1, 2, 2}, {2, 0, 1, 0, 2}};
+const std::vector<std::vector<int>> kPlaces = {{0, 1},          {0, 0, 1},       {0, 1, 1, 1},   {0, 1, 0, 1},
+                                               {0, 0, 1, 2, 2}, {2, 0, 1, 0, 2}, {0, 1, 1, 0, 1}};
 
 int host_count(const std::vector<int>& hosts) { return 1 + *std::max_element(hosts.begin(), hosts.end()); }
 
@@ -57,7 +57,8 @@ TEST_P(Conformance, EveryRootAndSizeGivesWhatItPromises) {
           if (!plan::has_variable_form(collective)) continue;
           const auto n = static_cast<std::size_t>(communicator.size());
           scenario.counts.resize(collective == Collective::all_to_all ? n * n : n);
-          for (std::size_t i = 0; i < scenario.counts.size(); ++i) scenario.counts[i] = i % 3 == 1 ? 0 : count / (i + 1);
+          for (std::size_t i = 0; i < scenario.counts.size(); ++i)
+            scenario.counts[i] = i % 3 == 1 ? 0 : count / (i + 1);
           if (std::string failure = play(communicator, scenario); !failure.empty()) return failure;
         }
       }
@@ -125,8 +126,7 @@ TEST_F(Calls, CustomOperationsCombineAllRanks) {
     for (const std::size_t count : {1, 500, 100'001}) {
       const std::vector<Pair> in(count, Pair{communicator.rank(), 2 * communicator.rank()});
       std::vector<Pair> out(count);
-      const Status status =
-          communicator.run({.in = in.data(), .out = out.data(), .count = count, .reduction = pairs});
+      const Status status = communicator.run({.in = in.data(), .out = out.data(), .count = count, .reduction = pairs});
       if (!status) return spoken(status);
       for (const Pair& sum : out) {
         if (sum.first != 10 || sum.second != 20) return fmt::format("{} and {}", sum.first, sum.second);

@@ -15,13 +15,12 @@ TEST_F(Crowd, StartsAndMeetsInABarrierSoon) {
   const Lab lab = create();
   const std::vector<int> hosts(static_cast<std::size_t>(size), 0);
   const Time begin = os::now();
-  Job job(
-      lab, hosts,
-      [](Communicator& communicator) {
-        const Status status = communicator.barrier();
-        return status ? std::string() : spoken(status);
-      },
-      {.times = {.start = seconds(60)}});
+  Job job(lab, hosts,
+          [](Communicator& communicator) {
+            const Status status = communicator.barrier();
+            return status ? std::string() : spoken(status);
+          },
+          {.times = {.start = seconds(60)}});
   job.expect_success(seconds(90));
   const double took_s = static_cast<double>(os::now().ns - begin.ns) * 1e-9;
   fmt::print("{} processes started, met and ended in {:.1f} s\n", size, took_s);

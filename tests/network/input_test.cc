@@ -31,14 +31,13 @@ TEST_F(Input, IdentifiersThatAreNoneAreRefusedAtOnce) {
     flipped[60] = flipped[60] == 'A' ? 'B' : 'A';
     std::string strange = good;
     strange[60] = '!';
-    const std::pair<std::string, std::string> cases[] = {
-        {"", "does not begin with tutti1-"},
-        {"nonsense", "does not begin with tutti1-"},
-        {"other-" + good.substr(7), "does not begin with tutti1-"},
-        {good.substr(0, good.size() - 1), "digits instead of"},
-        {good + "A", "digits instead of"},
-        {flipped, "its checksum is wrong"},
-        {strange, "'!' is no digit of it"}};
+    const std::pair<std::string, std::string> cases[] = {{"", "does not begin with tutti1-"},
+                                                         {"nonsense", "does not begin with tutti1-"},
+                                                         {"other-" + good.substr(7), "does not begin with tutti1-"},
+                                                         {good.substr(0, good.size() - 1), "digits instead of"},
+                                                         {good + "A", "digits instead of"},
+                                                         {flipped, "its checksum is wrong"},
+                                                         {strange, "'!' is no digit of it"}};
     for (const auto& [text, why] : cases) {
       const Time start = os::now();
       const std::string said = begin(0, 2, text);
@@ -56,8 +55,13 @@ TEST_F(Input, IdentifiersThatAreNoneAreRefusedAtOnce) {
 TEST_F(Input, AWrongSecretIsNotLetIn) {
   const Lab lab = create();
   const Letter forged;
+  const Board board;
   Job job(lab, {0, 1, 1}, {}, [&](Rank rank, const Letter& letter) -> std::string {
-    if (rank == 2) return begin(1, 2, forged.read());
+    if (rank == 2) {
+      const std::string said = begin(1, 2, forged.read());
+      ++board.released();
+      return said;
+    }
     if (rank == 1) {
       auto communicator = Job::join(1, 2, letter.read());
       return communicator ? "" : spoken(communicator.status());
@@ -76,7 +80,7 @@ TEST_F(Input, AWrongSecretIsNotLetIn) {
     const auto forgery = Identifier::of(bytes);
     if (!forgery) return spoken(forgery.status());
     forged.write(forgery->text());
-    ::usleep(1'000'000);  // the stranger knocks first
+    if (!Board::wait_for(board.released(), 1)) return "the stranger did not give up";
     letter.write(first->text());
     auto communicator = Job::join(0, 2, first->text());
     return communicator ? "" : spoken(communicator.status());
@@ -140,7 +144,8 @@ TEST_F(Input, AMeetingPointThatHasEndedIsNamed) {
     return identifier ? "" : spoken(identifier.status());
   });
   const auto texts = job.finish();
-  expect_in(texts[1], {"the meeting point at ", "10.77.0.1:", "could not be reached within 3", "check that the process"});
+  expect_in(texts[1],
+            {"the meeting point at ", "10.77.0.1:", "could not be reached within 3", "check that the process"});
 }
 
 TEST_F(Input, AMeetingPointThatEndsWhileRanksWaitIsNamed) {
@@ -176,7 +181,8 @@ TEST_F(Input, AMeetingPointThatIsCutOffIsNamed) {
   ++board.released();
   const auto texts = job.finish();
   expect_in(texts[0], {"waiting for 1 of 2 ranks: 1"});
-  expect_in(texts[1], {"the meeting point at ", "10.77.0.1:", "could not be reached within 3", "that this host can reach it"});
+  expect_in(texts[1],
+            {"the meeting point at ", "10.77.0.1:", "could not be reached within 3", "that this host can reach it"});
 }
 
 }  // namespace

@@ -61,9 +61,7 @@ class Letter {
 // What a process writes to stderr, kept in memory. Made before the process is.
 class Stderr {
  public:
-  Stderr() : file_(::memfd_create("stderr", MFD_CLOEXEC)) {
-    ::fcntl(file_.get(), F_SETFL, O_APPEND);
-  }
+  Stderr() : file_(::memfd_create("stderr", MFD_CLOEXEC)) { ::fcntl(file_.get(), F_SETFL, O_APPEND); }
   void capture() const { ::dup2(file_.get(), STDERR_FILENO); }
   std::string text() const {
     std::string text(static_cast<std::size_t>(::lseek(file_.get(), 0, SEEK_END)), '\0');

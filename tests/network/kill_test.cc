@@ -1,5 +1,5 @@
-// Ranks on other hosts that are killed, stopped or cut off at any moment: all others learn who it was, soon, and nothing
-// is left.
+// Ranks on other hosts that are killed, stopped or cut off at any moment: all others learn who it was, soon, and
+// nothing is left.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,15 +81,14 @@ std::vector<double> strike(const Lab& lab, const std::vector<int>& hosts, const 
   const auto size = static_cast<Rank>(hosts.size());
   const Board board;
   const Ends ends;
-  Job job(
-      lab, hosts,
-      [&](Communicator& communicator) {
-        ++board.started();
-        return play_until_lost(communicator, blow.seed, &ends);
-      },
-      {.times = {.call = seconds(30)}, .environment = environment});
-  const std::string context = fmt::format("TUTTI_SEED={} rank {} of {} struck after {} us", test_seed(), blow.victim,
-                                          size, blow.wait_us);
+  Job job(lab, hosts,
+          [&](Communicator& communicator) {
+            ++board.started();
+            return play_until_lost(communicator, blow.seed, &ends);
+          },
+          {.times = {.call = seconds(30)}, .environment = environment});
+  const std::string context =
+      fmt::format("TUTTI_SEED={} rank {} of {} struck after {} us", test_seed(), blow.victim, size, blow.wait_us);
   std::vector<double> delays;
   EXPECT_TRUE(Board::wait_for(board.started(), static_cast<std::uint32_t>(size))) << context << job.logs();
   ::usleep(static_cast<useconds_t>(blow.wait_us));
@@ -165,14 +164,13 @@ TEST_F(Losses, RanksThatAreLostBeforeTheFirstCallAreNamed) {
     for (const Rank victim : {0, 1}) {
       const Lab lab = create();
       const Board board;
-      Job job(
-          lab, {0, 1},
-          [&](Communicator& communicator) -> std::string {
-            ++board.started();
-            if (!Board::wait_for(board.released(), 1)) return "never released";
-            return communicator.rank() == victim ? "" : spoken(communicator.barrier());
-          },
-          {.environment = {{"TUTTI_SILENCE", "2"}}});
+      Job job(lab, {0, 1},
+              [&](Communicator& communicator) -> std::string {
+                ++board.started();
+                if (!Board::wait_for(board.released(), 1)) return "never released";
+                return communicator.rank() == victim ? "" : spoken(communicator.barrier());
+              },
+              {.environment = {{"TUTTI_SILENCE", "2"}}});
       ASSERT_TRUE(Board::wait_for(board.started(), 2)) << job.logs();
       const Rank other = 1 - victim;
       job.crew().send(victim, signal);
@@ -193,13 +191,12 @@ TEST_F(Losses, AHostThatIsCutOffEndsTheCallsOfBothSides) {
     Lab lab = create({.host_count = 3});
     const Board board;
     const Ends ends;
-    Job job(
-        lab, hosts,
-        [&](Communicator& communicator) {
-          ++board.started();
-          return play_until_lost(communicator, 7, &ends);
-        },
-        {.times = {.call = seconds(30)}, .environment = {{"TUTTI_SILENCE", "2"}}});
+    Job job(lab, hosts,
+            [&](Communicator& communicator) {
+              ++board.started();
+              return play_until_lost(communicator, 7, &ends);
+            },
+            {.times = {.call = seconds(30)}, .environment = {{"TUTTI_SILENCE", "2"}}});
     ASSERT_TRUE(Board::wait_for(board.started(), 5)) << job.logs();
     const Time begin = os::now();
     ASSERT_TRUE(lab.cut(cut));

@@ -1,7 +1,8 @@
 // Hosts with several networks, or with unusual ones: all that can be used is used, what breaks is done without.
 #include <gtest/gtest.h>
 
-#include "base/text.h"
+#include <sstream>
+
 #include "tests/conformance/scenario.h"
 #include "tests/network/job.h"
 
@@ -28,8 +29,14 @@ std::string add_up(Communicator& communicator, std::size_t count) {
 }
 
 std::uint64_t bytes_sent(const Lab& lab, int host, const std::string& interface) {
-  const auto text = lab.run(host, {.words = {"cat", "/sys/class/net/" + interface + "/statistics/tx_bytes"}}, seconds(10));
-  return text ? text::integer_of<std::uint64_t>(text::trim(*text)).value_or(0) : 0;
+  const auto text = lab.run(host, {.words = {"cat", "/proc/net/dev"}}, seconds(10));
+  const std::size_t at = text ? text->find(interface + ":") : std::string::npos;
+  if (at == std::string::npos) return 0;
+  std::istringstream numbers(text->substr(at + interface.size() + 1));
+  constexpr int kSentAt = 8;  // eight numbers of what was received come first
+  std::uint64_t number = 0;
+  for (int i = 0; i <= kSentAt; ++i) numbers >> number;
+  return number;
 }
 
 TEST_F(Rails, BothCarryDataAndDecoysDoNot) {
@@ -61,22 +68,21 @@ TEST_F(Rails, AJobGoesOnWhenOneBreaks) {
   for (const Break& broken : {Break{0, Link::down}, Break{1, Link::unplugged}, Break{0, Link::unplugged}}) {
     Lab lab = create({.rails = {{}, {}}});
     const Board board;
-    Job job(
-        lab, {0, 1, 1},
-        [&](Communicator& communicator) -> std::string {
-          std::string failure = add_up(communicator, 1 << 20);
-          ++board.started();
-          // All ranks stop at the same call: the one after the break that rank 0 has seen.
-          for (int after = 0; failure.empty() && after < 5;) {
-            std::int32_t has_broken = communicator.rank() == 0 && board.released().load() > 0 ? 1 : 0;
-            const Status status = communicator.all_reduce(std::span<std::int32_t>(&has_broken, 1));
-            if (!status) return spoken(status);
-            after += has_broken;
-            failure = add_up(communicator, 1 << 20);
-          }
-          return failure;
-        },
-        {.times = {.call = seconds(40)}, .environment = {{"TUTTI_SILENCE", "2"}}});
+    Job job(lab, {0, 1, 1},
+            [&](Communicator& communicator) -> std::string {
+              std::string failure = add_up(communicator, 1 << 20);
+              ++board.started();
+              // All ranks stop at the same call: the one after the break that rank 0 has seen.
+              for (int after = 0; failure.empty() && after < 5;) {
+                std::int32_t has_broken = communicator.rank() == 0 && board.released().load() > 0 ? 1 : 0;
+                const Status status = communicator.all_reduce(std::span<std::int32_t>(&has_broken, 1));
+                if (!status) return spoken(status);
+                after += has_broken;
+                failure = add_up(communicator, 1 << 20);
+              }
+              return failure;
+            },
+            {.times = {.call = seconds(40)}, .environment = {{"TUTTI_SILENCE", "2"}}});
     ASSERT_TRUE(Board::wait_for(board.started(), 3)) << job.logs();
     ASSERT_TRUE(lab.set_link(0, broken.rail, broken.link));
     ++board.released();
@@ -89,15 +95,14 @@ TEST_F(Rails, AJobGoesOnWhenOneBreaks) {
 TEST_F(Rails, AJobEndsWithASentenceWhenAllBreak) {
   Lab lab = create({.rails = {{}, {}}});
   const Board board;
-  Job job(
-      lab, {0, 1},
-      [&](Communicator& communicator) -> std::string {
-        std::string failure = add_up(communicator, 1000);
-        ++board.started();
-        while (failure.empty()) failure = add_up(communicator, 1 << 18);
-        return failure;
-      },
-      {.times = {.call = seconds(40)}, .environment = {{"TUTTI_SILENCE", "2"}}});
+  Job job(lab, {0, 1},
+          [&](Communicator& communicator) -> std::string {
+            std::string failure = add_up(communicator, 1000);
+            ++board.started();
+            while (failure.empty()) failure = add_up(communicator, 1 << 18);
+            return failure;
+          },
+          {.times = {.call = seconds(40)}, .environment = {{"TUTTI_SILENCE", "2"}}});
   ASSERT_TRUE(Board::wait_for(board.started(), 2)) << job.logs();
   for (const int rail : {0, 1}) ASSERT_TRUE(lab.set_link(0, rail, Link::down));
   const auto texts = job.finish(seconds(20));
@@ -114,9 +119,8 @@ TEST_F(Rails, EveryCollectiveWorksOverIpv6AloneAndEncrypted) {
   for (const Environment& environment :
        {Environment{{"TUTTI_SOCKET_FAMILY", "ipv6"}}, Environment{{"TUTTI_ENCRYPT", "1"}},
         Environment{{"TUTTI_ENCRYPT", "1"}, {"TUTTI_RAILS_MAX", "1"}}}) {
-    Job job(
-        lab, {0, 1, 0}, [](Communicator& communicator) { return play_many(communicator, 60, 1 << 20, 801); },
-        {.environment = environment});
+    Job job(lab, {0, 1, 0}, [](Communicator& communicator) { return play_many(communicator, 60, 1 << 20, 801); },
+            {.environment = environment});
     job.expect_success();
     if (HasFailure()) return;
   }
@@ -124,9 +128,8 @@ TEST_F(Rails, EveryCollectiveWorksOverIpv6AloneAndEncrypted) {
 
 TEST_F(Rails, OneThatIsChosenByNameIsTheOnlyOneUsed) {
   const Lab lab = create({.rails = {{}, {}}});
-  Job job(
-      lab, {0, 1}, [](Communicator& communicator) { return add_up(communicator, 1 << 20); },
-      {.environment = {{"TUTTI_SOCKET_IFNAME", "=eth1"}}});
+  Job job(lab, {0, 1}, [](Communicator& communicator) { return add_up(communicator, 1 << 20); },
+          {.environment = {{"TUTTI_SOCKET_IFNAME", "=eth1"}}});
   job.expect_success();
   EXPECT_LT(bytes_sent(lab, 0, "eth0"), 100'000u);
   EXPECT_GT(bytes_sent(lab, 0, "eth1"), 1'000'000u);
@@ -143,9 +146,8 @@ TEST_F(Rails, ANameThatNoInterfaceHasIsAnError) {
 
 TEST_F(Rails, SlowLinksAreNoReasonToGiveUp) {
   const Lab lab = create({.rails = {{.bits_per_second = 100'000'000}}});
-  Job job(
-      lab, {0, 1, 1}, [](Communicator& communicator) { return add_up(communicator, 6 << 20); },
-      {.times = {.call = seconds(60)}, .environment = {{"TUTTI_SILENCE", "1"}}});
+  Job job(lab, {0, 1, 1}, [](Communicator& communicator) { return add_up(communicator, 6 << 20); },
+          {.times = {.call = seconds(60)}, .environment = {{"TUTTI_SILENCE", "1"}}});
   job.expect_success(seconds(80));
   EXPECT_EQ(job.logs(), "");
 }

@@ -87,7 +87,8 @@ std::string compare(comm::Side& side, const std::vector<int>& hosts, const Quest
 }
 
 TEST_F(Reference, GivesTheBitsOfSums) {
-  for (const std::vector<int>& hosts : {std::vector<int>{0, 0, 1}, std::vector<int>{0, 1, 1, 1}, std::vector<int>{0, 1, 2, 0, 2}}) {
+  for (const std::vector<int>& hosts :
+       {std::vector<int>{0, 0, 1}, std::vector<int>{0, 1, 1, 1}, std::vector<int>{0, 1, 2, 0, 2}}) {
     const Lab lab = create({.host_count = 3});
     const auto size = static_cast<Rank>(hosts.size());
     Job job(lab, hosts, {}, [&](Rank rank, const Letter& letter) -> std::string {

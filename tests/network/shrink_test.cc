@@ -50,8 +50,11 @@ struct Loss {
 };
 
 TEST_F(Changes, SurvivorsShrinkAndGoOnAgainAndAgain) {
-  const Loss losses[] = {{{0, 0, 1, 1}, {1, 2}}, {{0, 1, 1, 0}, {0, 0}}, {{0, 1, 2, 0, 1}, {2, 3}},
-                         {{0, 1, 2}, {1, 1}},    {{0, 0, 1, 1, 2}, {4, 0}}};
+  const Loss losses[] = {{{0, 0, 1, 1}, {1, 2}},
+                         {{0, 1, 1, 0}, {0, 0}},
+                         {{0, 1, 2, 0, 1}, {2, 3}},
+                         {{0, 1, 2}, {1, 1}},
+                         {{0, 0, 1, 1, 2}, {4, 0}}};
   for (const Loss& loss : losses) {
     const Lab lab = create({.host_count = 3});
     Job job(lab, loss.hosts, [&](Communicator& communicator) -> std::string {
@@ -80,20 +83,19 @@ TEST_F(Changes, AHostThatIsCutOffIsLeftBehind) {
   Lab lab = create({.host_count = 3});
   const Board board;
   const std::vector<int> hosts = {0, 1, 2, 0};
-  Job job(
-      lab, hosts,
-      [&](Communicator& communicator) -> std::string {
-        std::string failure = add_up(communicator, 10);
-        ++board.started();
-        while (failure.empty()) failure = add_up(communicator, 1000);
-        if (!failure.starts_with("peer lost: ")) return failure;
-        auto shrunk = communicator.shrink(seconds(10));
-        if (communicator.rank() == 2) return shrunk ? "it goes on alone" : "";
-        if (!shrunk) return "shrink: " + spoken(shrunk.status());
-        if (shrunk->size() != 3) return fmt::format("{} ranks are left", shrunk->size());
-        return add_up(*shrunk, 100'000);
-      },
-      {.environment = {{"TUTTI_SILENCE", "2"}}});
+  Job job(lab, hosts,
+          [&](Communicator& communicator) -> std::string {
+            std::string failure = add_up(communicator, 10);
+            ++board.started();
+            while (failure.empty()) failure = add_up(communicator, 1000);
+            if (!failure.starts_with("peer lost: ")) return failure;
+            auto shrunk = communicator.shrink(seconds(10));
+            if (communicator.rank() == 2) return shrunk ? "it goes on alone" : "";
+            if (!shrunk) return "shrink: " + spoken(shrunk.status());
+            if (shrunk->size() != 3) return fmt::format("{} ranks are left", shrunk->size());
+            return add_up(*shrunk, 100'000);
+          },
+          {.environment = {{"TUTTI_SILENCE", "2"}}});
   ASSERT_TRUE(Board::wait_for(board.started(), 4)) << job.logs();
   ASSERT_TRUE(lab.cut(2));
   job.expect_success();

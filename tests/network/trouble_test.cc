@@ -1,5 +1,5 @@
-// Ranks on several hosts that do not come, call something else, come late, leave or give up: nobody waits longer than it
-// was told to, and everybody learns who is to blame.
+// Ranks on several hosts that do not come, call something else, come late, leave or give up: nobody waits longer than
+// it was told to, and everybody learns who is to blame.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -45,17 +45,16 @@ TEST_F(Trouble, ALateRankIsWaitedForAndAnnounced) {
 // Its kernel still answers, although nobody reads for longer than a silence may last.
 TEST_F(Trouble, ALateRankKeepsItsConnections) {
   const Lab lab = create();
-  Job job(
-      lab, {0, 1},
-      [](Communicator& communicator) -> std::string {
-        if (const Status status = communicator.barrier(); !status) return spoken(status);
-        if (communicator.rank() == 1) ::usleep(4'000'000);  // its being late is what the test is about
-        std::vector<float> data(8 << 20, communicator.rank() == 0 ? 7.0f : 0.0f);
-        const Status status = communicator.broadcast(std::span<float>(data), 0);
-        if (!status) return spoken(status);
-        return data == std::vector<float>(8 << 20, 7) ? "" : "other data";
-      },
-      {.environment = {{"TUTTI_SILENCE", "1"}}});
+  Job job(lab, {0, 1},
+          [](Communicator& communicator) -> std::string {
+            if (const Status status = communicator.barrier(); !status) return spoken(status);
+            if (communicator.rank() == 1) ::usleep(4'000'000);  // its being late is what the test is about
+            std::vector<float> data(8 << 20, communicator.rank() == 0 ? 7.0f : 0.0f);
+            const Status status = communicator.broadcast(std::span<float>(data), 0);
+            if (!status) return spoken(status);
+            return data == std::vector<float>(8 << 20, 7) ? "" : "other data";
+          },
+          {.environment = {{"TUTTI_SILENCE", "1"}}});
   job.expect_success();
   EXPECT_EQ(job.logs(), "");
 }
@@ -99,20 +98,20 @@ TEST_F(Trouble, MismatchedCallsAreNamedOnEveryRank) {
 TEST_F(Trouble, ARankThatDoesNotMakeTheCallIsNamedWithItsLastOne) {
   const Lab lab = create();
   const Board board;
-  Job job(
-      lab, {0, 1, 1},
-      [&](Communicator& communicator) -> std::string {
-        std::int32_t data[5] = {};
-        if (const Status first = communicator.all_reduce(std::span<std::int32_t>(data)); !first) return spoken(first);
-        if (communicator.rank() == 1) {
-          if (!Board::wait_for(board.released(), 2)) return "never released";
-          return spoken(communicator.barrier());
-        }
-        const Status status = communicator.broadcast(std::span<std::int32_t>(data), 1);
-        ++board.released();
-        return spoken(status);
-      },
-      {.times = {.call = milliseconds(1500)}});
+  Job job(lab, {0, 1, 1},
+          [&](Communicator& communicator) -> std::string {
+            std::int32_t data[5] = {};
+            if (const Status first = communicator.all_reduce(std::span<std::int32_t>(data)); !first)
+              return spoken(first);
+            if (communicator.rank() == 1) {
+              if (!Board::wait_for(board.released(), 2)) return "never released";
+              return spoken(communicator.barrier());
+            }
+            const Status status = communicator.broadcast(std::span<std::int32_t>(data), 1);
+            ++board.released();
+            return spoken(status);
+          },
+          {.times = {.call = milliseconds(1500)}});
   for (const std::string& text : job.finish()) {
     expect_in(text, {"timed out: broadcast of 5 int32, root 1 (call 2)", "waited 1.5",
                      fmt::format("rank 1 (pid {} on host1)", job.pid(1)),

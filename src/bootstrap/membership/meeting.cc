@@ -39,7 +39,10 @@ void Meeting::joined(ActorId from, const Join& join) {
   if (from != join.self.contact.id) return;
   if (join.epoch != 0 && join.epoch != settings_.epoch) return;  // left over from another meeting
   if (roster_) return answer_after(join);
-  if (failure_.is_ok()) failure_ = check(join);
+  if (failure_.is_ok()) {
+    failure_ = check(join);
+    if (!failure_) refuse_all();
+  }
   if (!failure_) return answer(join.self.contact, encode(Refused{settings_.epoch, std::string(failure_.text())}));
   admit(join);
   answer(join.self.contact, encode(waiting()));
@@ -80,6 +83,13 @@ Status Meeting::check_rank(const Join& join) const {
       return mistake(fmt::format("{} came as rank {} before; start every rank once", who(join), rank));
   }
   return {};
+}
+
+// Those who wait need not wait any longer. The one who asks gets its answer anyway.
+void Meeting::refuse_all() {
+  const Bytes message = encode(Refused{settings_.epoch, std::string(failure_.text())});
+  for (const auto& [rank, holder] : ranked_) answer(holder.contact, message);
+  for (const Participant& holder : any_rank_) answer(holder.contact, message);
 }
 
 void Meeting::admit(const Join& join) {

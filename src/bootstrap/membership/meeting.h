@@ -37,6 +37,7 @@ class Meeting final : public Actor {
   void joined(ActorId from, const Join& join);
   Status check(const Join& join) const;
   Status check_rank(const Join& join) const;
+  void refuse_all();
   void admit(const Join& join);
   void complete();
   void spread();

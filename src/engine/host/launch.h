@@ -25,7 +25,7 @@ struct LaunchStep {
   std::uint32_t first_piece = 0;  // all sources of chunk 0, its targets, then those of chunk 1 ...
   std::uint16_t source_count = 0;
   std::uint16_t target_count = 0;
-  std::uint32_t chunk_count = 0;  // of the value; 0: no slices (a token, or a value that is passed on)
+  std::uint32_t chunk_count = 0;  // of the value; also 0 without slices (a token, or a value that is passed on)
   bool finish = false;
   bool has_value = false;
   bool stores_to_stage = false;

@@ -190,7 +190,7 @@ Run::Passage Run::open_passage(std::uint32_t lane, const LaunchStep& step, Rank 
 
 Status Run::move_value(std::uint32_t lane, const LaunchStep& step, Passage passage) {
   const OutboxLayout& outbox = launch_.outbox;
-  const std::uint32_t chunks = step.chunk_count > 0 ? step.chunk_count : outbox.value_chunks;
+  const std::uint32_t chunks = chunks_of(step);
   const bool is_received = passage.received_sizes != nullptr;
   for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
     std::uint64_t bytes = 0;
@@ -215,7 +215,7 @@ Status Run::move_value(std::uint32_t lane, const LaunchStep& step, Passage passa
 }
 
 void Run::send_over_wire(std::uint32_t lane, const LaunchStep& step, const Passage& passage) {
-  const std::uint32_t chunks = step.chunk_count > 0 ? step.chunk_count : launch_.outbox.value_chunks;
+  const std::uint32_t chunks = chunks_of(step);
   workspace_.stretches.clear();
   std::uint64_t bytes = 0;
   for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
@@ -226,6 +226,12 @@ void Run::send_over_wire(std::uint32_t lane, const LaunchStep& step, const Passa
   }
   if (!passage.is_sent_from_place) workspace_.stretches.push_back({passage.sent, bytes});
   channel_.send_value(lane, step.send_to, {passage.sent_sizes, chunks}, workspace_.stretches);
+}
+
+// Slices may have no chunks. Of a value that is passed on without any, there are as many as it came with.
+std::uint32_t Run::chunks_of(const LaunchStep& step) const {
+  const bool has_slices = step.source_count + step.target_count > 0;
+  return has_slices ? step.chunk_count : launch_.outbox.value_chunks;
 }
 
 // Of this tile of a chunk, where nothing is received.

@@ -45,6 +45,7 @@ class Run {
   std::byte* place_of(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint32_t piece);
   Status compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint64_t bytes,
                        const std::byte* received, std::byte* sent);
+  std::uint32_t chunks_of(const LaunchStep& step) const;
   std::uint64_t bytes_of(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk) const;
   std::byte* locate(std::uint32_t lane, const Piece& piece, std::uint64_t skip, int* pid);
   bool wait_for(Rank member) {

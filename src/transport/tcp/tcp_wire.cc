@@ -174,20 +174,38 @@ void TcpWire::take_part(Rail& rail) {
   parts_.pop_front();
 }
 
-// Whether it wrote anything.
-Result<bool> TcpWire::push_rail(Rail& rail) {
-  bool has_written = false;
+// The connection that has least to send, so that each carries what it can; nullptr: none takes more.
+TcpWire::Rail* TcpWire::find_idlest() const {
+  Rail* idlest = nullptr;
+  std::size_t least = 0;
+  for (const auto& rail : rails_) {
+    if (rail->is_deaf || !rail->is_flushed()) continue;
+    const std::size_t bytes = rails_.size() == 1 ? 0 : rail->conduit.socket().unacknowledged_bytes();
+    if (idlest != nullptr && bytes >= least) continue;
+    idlest = rail.get();
+    least = bytes;
+  }
+  return idlest;
+}
+
+void TcpWire::push_rail(Rail& rail) {
+  // Not lost yet: reading comes to the same failure once it has read what had come before.
+  if (rail.is_deaf || !write_queue(rail)) {
+    rail.is_deaf = true;
+    rail.outgoing.clear();
+  }
+}
+
+Status TcpWire::write_queue(Rail& rail) {
   for (;;) {
     if (rail.outgoing.is_empty()) {
       if (rail.conduit.wants_write()) TUTTI_TRY(rail.conduit.flush());
-      if (parts_.empty()) return has_written;
-      take_part(rail);
+      return {};
     }
     iovec pieces[kPiecesPerWrite];
     const std::size_t count = rail.outgoing.gather(pieces);
     TUTTI_ASSIGN(const std::size_t written, rail.conduit.write(std::span(pieces, count)));
-    if (written == 0) return has_written;
-    has_written = true;
+    if (written == 0) return {};
     rail.outgoing.advance(written, [this](std::uint8_t port, std::uint8_t lane) {
       // release: pairs with the acquire in values_gone, after which the memory is used again
       lane_of(port, lane).gone.fetch_add(1, std::memory_order_release);
@@ -197,16 +215,14 @@ Result<bool> TcpWire::push_rail(Rail& rail) {
 
 void TcpWire::push() {
   if (rails_.empty() || is_closed_) return;
-  bool is_empty = true;
-  for (const auto& rail : rails_) {
-    if (rail->is_deaf) {
-      rail->outgoing.clear();
-      continue;
-    }
-    // Not lost yet: reading comes to the same failure once it has read what had come before.
-    if (!push_rail(*rail)) rail->is_deaf = true;
-    is_empty = is_empty && !rail->is_deaf && rail->is_flushed();
+  for (const auto& rail : rails_) push_rail(*rail);
+  while (!parts_.empty()) {
+    Rail* const rail = find_idlest();
+    if (rail == nullptr) break;
+    take_part(*rail);
+    push_rail(*rail);
   }
+  const bool is_empty = std::all_of(rails_.begin(), rails_.end(), [](const auto& rail) { return rail->is_flushed(); });
   if (is_empty && parts_.empty()) is_urgent_ = false;
 }
 
@@ -240,8 +256,9 @@ void TcpWire::drop_unanswered(std::chrono::milliseconds silence) {
 
 bool TcpWire::has_unacknowledged() const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(rails_.begin(), rails_.end(),
-                     [](const auto& rail) { return !rail->is_deaf && rail->conduit.socket().has_unacknowledged(); });
+  return std::any_of(rails_.begin(), rails_.end(), [](const auto& rail) {
+    return !rail->is_deaf && rail->conduit.socket().unacknowledged_bytes() > 0;
+  });
 }
 
 void TcpWire::answer_requests() {

@@ -61,7 +61,7 @@ class TcpWire final : public Wire {
     bool is_deaf = false;  // the other side has closed it; what it had sent before is still to be read
 
     // An encrypted connection may keep what it has taken.
-    bool is_flushed() const { return outgoing.is_empty() && !conduit.wants_write(); }
+    bool is_flushed() const { return is_deaf || (outgoing.is_empty() && !conduit.wants_write()); }
   };
   // A part of a value that no connection has taken yet.
   struct Part {
@@ -89,7 +89,9 @@ class TcpWire final : public Wire {
   void queue_value(const Parcel& parcel);
   void queue_parts(const Sent& value, Port port, std::uint32_t lane);
   void push();
-  Result<bool> push_rail(Rail& rail);
+  void push_rail(Rail& rail);
+  Status write_queue(Rail& rail);
+  Rail* find_idlest() const;
   void take_part(Rail& rail);
   void lose(std::size_t position, const Status& why);
   void ask_again(std::size_t rail);
