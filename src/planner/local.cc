@@ -18,6 +18,8 @@ using namespace plan;
 // than loading.
 constexpr double kStoringToOthers = 1.1;
 
+constexpr double kThroughBounce = 2.5;
+
 // What one rank's program does, in bytes and in times that it has to wait for somebody.
 struct Load {
   double loaded = 0;
@@ -43,54 +45,77 @@ class Estimate {
     if (header_.chunks > 0) layout_ = even_maps(header_, request.elements)[0].in;
   }
 
-  // The slowest of the ranks that can differ: the root, its peer, the first and the last.
+  // The slowest of the ranks that can differ: the root, its peer, the first and the last. Of a message it is both ends
+  // together, because most ranks that send one receive another at the same time.
   double seconds() const {
     double slowest = 0;
     const Shape& shape = candidate_.shape;
+    if (shape.collective == Collective::send_receive) return seconds_of_rank(shape.root) + seconds_of_rank(shape.peer);
     for (const Rank rank : {shape.root, shape.peer, Rank{0}, shape.ranks - 1}) {
-      const auto program = build_program(*candidate_.algorithm, shape, rank);
-      if (program) slowest = std::max(slowest, seconds_of(measure(*program, rank)));
+      slowest = std::max(slowest, seconds_of_rank(rank));
     }
     return slowest;
   }
 
  private:
+  double seconds_of_rank(Rank rank) const {
+    const auto program = build_program(*candidate_.algorithm, candidate_.shape, rank);
+    return program ? seconds_of(measure(*program, rank)) : 0;
+  }
+
   Load measure(const Program& program, Rank rank) const {
     Load load;
     const bool echoes = stores_to_others_stages(program, rank);
     for (const Lane& lane : program.lanes) {
       double staged = 0;
+      bool has_spoken = true;
       for (std::size_t i = 0; i < lane.size(); ++i) {
         const Step& step = lane[i];
-        double value = 0;
-        // The kernel loads and stores what it copies.
-        const bool is_kernels = step.source_count == 1 && reaches_by_kernel(lane, step, rank);
-        for (const Slice& source : lane.sources(step)) {
-          value = bytes_of(source);
-          load.of_callers += source.buffer == Buffer::stage ? 0 : value;
-          if (is_by_kernel(source, rank) || !is_kernels) count_load(source, rank, echoes, value, load);
-        }
-        for (const Slice& target : lane.targets(step)) {
-          value = bytes_of(target);
-          if (stays_in_place(lane.sources(step), target, rank)) continue;
-          load.of_callers += target.buffer == Buffer::stage ? 0 : value;
-          if (is_by_kernel(target, rank) || !is_kernels) count_store(target, rank, echoes, value, load);
-          if (target.buffer == Buffer::stage && target.owner == rank) staged += value;
-        }
-        for (const bool is_there : {step.receive_from != kNoRank, step.send_to != kNoRank}) {
-          if (!is_there) continue;
-          load.moved += value;
-          ++load.messages;
-        }
-        if (step.receive_from != kNoRank) load.loaded += value;
-        if (step.send_to != kNoRank) load.stored += value;
-        if (step.wait_count > 0 || step.receive_from != kNoRank) ++load.rounds;
+        staged += count_value(lane, step, rank, echoes, load);
+        // What comes in while this rank has nothing new to say comes in the same round.
+        const bool waits = step.wait_count > 0 || step.receive_from != kNoRank;
+        if (waits && has_spoken) ++load.rounds;
+        has_spoken = (has_spoken && !waits) || step.signal_count > 0 || step.send_to != kNoRank;
         load.widest = std::max(load.widest, static_cast<double>(step.wait_count));
         ++load.steps;
       }
       load.staged = std::max(load.staged, staged);
     }
     return load;
+  }
+
+  // What of it goes to the rank's own stage.
+  double count_value(const Lane& lane, const Step& step, Rank rank, bool echoes, Load& load) const {
+    const auto targets = lane.targets(step);
+    const auto stays = [&](const Slice& target) { return stays_in_place(lane.sources(step), target, rank); };
+    const bool moves = step.send_to != kNoRank || !std::all_of(targets.begin(), targets.end(), stays);
+    if (!moves && step.receive_from == kNoRank) return 0;
+    // The kernel loads and stores what it copies; what is added up goes through a bounce, a piece at a time.
+    const bool is_kernels = step.source_count == 1 && reaches_by_kernel(lane, step, rank);
+    const double pulled_before = load.pulled;
+    double value = 0;
+    double staged = 0;
+    for (const Slice& source : lane.sources(step)) {
+      value = bytes_of(source);
+      load.of_callers += source.buffer == Buffer::stage ? 0 : value;
+      if (is_by_kernel(source, rank) || !is_kernels) count_load(source, rank, echoes, value, load);
+    }
+    for (const Slice& target : targets) {
+      value = bytes_of(target);
+      if (stays(target)) continue;
+      load.of_callers += target.buffer == Buffer::stage ? 0 : value;
+      if (is_by_kernel(target, rank) || !is_kernels) count_store(target, rank, echoes, value, load);
+      if (target.buffer == Buffer::stage && target.owner == rank) staged += value;
+    }
+    if (!is_kernels) load.pulled += (kThroughBounce - 1) * (load.pulled - pulled_before);
+    for (const bool is_there : {step.receive_from != kNoRank, step.send_to != kNoRank}) {
+      if (!is_there) continue;
+      load.moved += value;
+      ++load.messages;
+    }
+    if (step.receive_from != kNoRank) load.loaded += value;
+    if (step.send_to != kNoRank) load.stored += value;
+    return staged;
   }
 
   bool stays_in_place(std::span<const Slice> sources, const Slice& target, Rank rank) const {

@@ -52,9 +52,29 @@ TEST(LocalPlans, NeedNoMoreReachThanThereIs) {
 TEST(LocalPlans, DoNotPullWhereThatIsForbidden) {
   LocalMachine forbidding = machine(4);
   forbidding.can_pull = false;
-  for (const Candidate& candidate : rank_local(forbidding, all_reduce_of(1000), Reach::load)) {
-    EXPECT_LT(candidate.shape.reach, Reach::load) << candidate.algorithm->name;
+  for (const Access& access : {Access(Reach::load), Access(Reach::full, false)}) {
+    for (const Candidate& candidate : rank_local(forbidding, all_reduce_of(1000), access)) {
+      EXPECT_LT(candidate.shape.reach, Reach::load) << candidate.algorithm->name;
+    }
   }
+}
+
+TEST(LocalPlans, LetTheKernelCopyBetweenPrivateBuffers) {
+  const Access across{Reach::full, false};
+  const auto best = [&](Collective collective, Rank ranks) {
+    const Request request{.collective = collective, .elements = 1 << 18, .in_place = true};
+    LocalMachine fast = machine(ranks);
+    fast.pull_bytes_per_s = 20e9;
+    fast.load_bytes_per_s = fast.store_bytes_per_s = 80e9;
+    return rank_local(fast, request, across)[0];
+  };
+  EXPECT_EQ(best(Collective::broadcast, 2).algorithm->name, "halves") << "both ends copy";
+  EXPECT_EQ(best(Collective::gather, 4).algorithm->name, "direct") << "everybody but the root has nothing else to do";
+  EXPECT_EQ(best(Collective::all_reduce, 2).algorithm->name, "echo") << "sums would go through bounces";
+  LocalMachine slow = machine(2);
+  slow.pull_bytes_per_s = 1e9;
+  const Request message{.collective = Collective::send_receive, .elements = 1 << 18, .peer = 1};
+  EXPECT_EQ(rank_local(slow, message, across)[0].algorithm->name, "publish");
 }
 
 TEST(LocalPlans, OfLargeDataTouchItAsLittleAsTheyCan) {

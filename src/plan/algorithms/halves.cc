@@ -27,17 +27,4 @@ void broadcast(Lane& lane, const View& v) {
   meet(lane, v.members, v.me);
 }
 
-void send_receive(Lane& lane, const View& v, Rank from, Rank to) {
-  if (v.self() != from && v.self() != to) return;
-  const Rank pair[] = {from, to};
-  const Rank position = v.self() == from ? 0 : 1;
-  meet(lane, pair, position);
-  if (v.self() == from) {
-    lane.step().load(v.own(Buffer::in, kGiven)).store(v.slice(Buffer::out, to, kGiven));
-  } else {
-    lane.step().load(v.slice(Buffer::in, from, kTaken)).store(v.own(Buffer::out, kTaken));
-  }
-  meet(lane, pair, position);
-}
-
 }  // namespace tutti::plan::halves

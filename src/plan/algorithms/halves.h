@@ -5,7 +5,7 @@
 
 namespace tutti::plan::halves {
 
-void broadcast(Lane& lane, const View& v);  // two members, two blocks
-void send_receive(Lane& lane, const View& v, Rank from, Rank to);
+// Two members, two blocks. Messages have no such plan: whoever sends one mostly receives another at the same time.
+void broadcast(Lane& lane, const View& v);
 
 }  // namespace tutti::plan::halves

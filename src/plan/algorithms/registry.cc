@@ -325,8 +325,6 @@ constexpr std::array kAlgorithms = {
               between_two<publish::send_receive>, Reach::stage, kOnlyReaches, kUsesStage},
     Algorithm{"pull", C::send_receive, kPull, kNeedsLoad, is_pair_within<Reach::load>, one_block,
               between_two<direct::send_receive>, Reach::load, kOnlyReaches},
-    Algorithm{"halves", C::send_receive, kHalves, kNeedsFull, is_pair_within<Reach::full>, two_blocks,
-              between_two<halves::send_receive>, Reach::full, kOnlyReaches},
     Algorithm{"pairwise", C::send_receive, kPairwise, kNeedsNothing, [](const Shape& s) { return s.orders.empty(); },
               one_block, between_two<pairwise::send_receive>},
 };
