@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "os/clock.h"
