@@ -35,7 +35,8 @@ rpc::CourierOptions courier_options(const bootstrap::MeetingAddress& meeting, co
                               .encryption = meeting.is_encrypted ? rpc::Encryption::on : rpc::Encryption::off,
                               .listen = place.listen};
   const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(knobs.silence());
-  options.control.silence_max = silence;
+  // Sooner, so that there is time to connect over another network before anybody is taken for silent.
+  options.control.silence_max = silence / 3;
   options.data.silence_max = silence;
   options.data.may_take_nothing = true;
   options.data.congestion = std::string(knobs.congestion().value_or("cubic"));

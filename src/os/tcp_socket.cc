@@ -152,9 +152,10 @@ bool TcpSocket::is_unanswered(std::chrono::milliseconds silence) const noexcept 
   tcp_info info{};
   socklen_t length = sizeof(info);
   if (::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
-  // A receiver that takes nothing is asked again ever more rarely, and answers.
-  const bool is_waiting = info.tcpi_unacked > 0 || info.tcpi_probes > 2;
-  return is_waiting && info.tcpi_last_ack_recv > silence.count() && info.tcpi_retransmits + info.tcpi_probes > 0;
+  // More than one try, since the last answer may be old where nothing was asked. A receiver that takes nothing is asked
+  // ever more rarely, and answers.
+  const bool was_asked_again = info.tcpi_unacked > 0 ? info.tcpi_retransmits > 1 : info.tcpi_probes > 2;
+  return was_asked_again && info.tcpi_last_ack_recv > silence.count();
 }
 
 std::size_t TcpSocket::unacknowledged_bytes() const noexcept {

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "os/clock.h"
@@ -181,6 +183,32 @@ TEST(TcpSocket, TakesOptionsAndWorksWithoutThoseTheKernelRefuses) {
   EXPECT_EQ(value, 0);
   ::getsockopt(client->descriptor(), SOL_SOCKET, SO_KEEPALIVE, &value, &length);
   EXPECT_EQ(value, 0);
+}
+
+TEST(TcpSocket, KnowsWhatIsStillOnItsWayToOneThatTakesNothing) {
+  TcpOptions options;
+  options.silence_max = std::chrono::seconds(1);
+  options.may_take_nothing = true;
+  auto listener = TcpListener::listen(*TcpAddress::of_host("127.0.0.1", 0), {});
+  auto client = TcpSocket::connect(listener->address(), {}, options, soon());
+  ASSERT_TRUE(client) << client.status().text();
+  int value = 1;
+  socklen_t length = sizeof(value);
+  ::getsockopt(client->descriptor(), IPPROTO_TCP, TCP_USER_TIMEOUT, &value, &length);
+  EXPECT_EQ(value, 0);
+  ::getsockopt(client->descriptor(), SOL_SOCKET, SO_KEEPALIVE, &value, &length);
+  EXPECT_EQ(value, 1);
+  EXPECT_EQ(client->unacknowledged_bytes(), 0u);
+  std::optional<TcpSocket> server = *listener->accept(soon());
+  std::vector<std::byte> data(1 << 20);
+  const iovec piece{data.data(), data.size()};
+  while (*client->try_write({&piece, 1}) > 0) {
+  }
+  EXPECT_GT(client->unacknowledged_bytes(), 0u);
+  EXPECT_FALSE(client->is_unanswered(std::chrono::milliseconds(0))) << "its kernel answers";
+  server.reset();
+  while (client->try_write({&piece, 1})) ::usleep(1000);
+  EXPECT_EQ(client->unacknowledged_bytes(), 0u) << "nobody waits for what is lost";
 }
 
 }  // namespace

@@ -11,13 +11,12 @@ using std::chrono::seconds;
 class Input : public OnHosts {};
 
 constexpr seconds kStart(3);
-const JobOptions kPatience{.times = {.start = kStart}};
 
-std::string begin(Rank rank, Rank size, const std::string& text) {
+std::string begin(Rank rank, Rank size, const std::string& text, seconds patience = kStart) {
   const Time start = os::now();
-  const auto communicator = Job::join(rank, size, text, kPatience);
-  const double took_s = static_cast<double>(os::now().ns - start.ns) * 1e-9;
-  if (took_s > 8) return fmt::format("it took {} s", took_s);
+  const auto communicator = Job::join(rank, size, text, {.times = {.start = patience}});
+  const auto took = std::chrono::nanoseconds(os::now().ns - start.ns);
+  if (took > patience + seconds(5)) return fmt::format("it took {} s", took / seconds(1));
   return communicator ? "started" : spoken(communicator.status());
 }
 
@@ -134,15 +133,15 @@ TEST_F(Input, SizesThatDifferAreNamed) {
 
 TEST_F(Input, AMeetingPointThatHasEndedIsNamed) {
   const Lab lab = create();
-  Job job(lab, {0, 1}, {}, [](Rank rank, const Letter& letter) -> std::string {
-    if (rank > 0) {
-      ::usleep(200'000);
-      return begin(1, 2, letter.read());
-    }
+  const Board board;
+  Job job(lab, {0, 1}, {}, [&](Rank rank, const Letter& letter) -> std::string {
+    if (rank > 0) return Board::wait_for(board.released(), 1) ? begin(1, 2, letter.read()) : "never released";
     const auto identifier = Identifier::create();
     if (identifier) letter.write(identifier->text());
     return identifier ? "" : spoken(identifier.status());
   });
+  ASSERT_TRUE(lab::has_ended(job.pid(0), seconds(20)));
+  ++board.released();
   const auto texts = job.finish();
   expect_in(texts[1],
             {"the meeting point at ", "10.77.0.1:", "could not be reached within 3", "check that the process"});
@@ -150,13 +149,19 @@ TEST_F(Input, AMeetingPointThatHasEndedIsNamed) {
 
 TEST_F(Input, AMeetingPointThatEndsWhileRanksWaitIsNamed) {
   const Lab lab = create();
-  Job job(lab, {0, 1}, {}, [](Rank rank, const Letter& letter) -> std::string {
-    if (rank > 0) return begin(1, 3, letter.read());
+  const Board board;
+  Job job(lab, {0, 1}, {}, [&](Rank rank, const Letter& letter) -> std::string {
+    if (rank > 0) return begin(1, 3, letter.read(), seconds(30));
     const auto identifier = Identifier::create();
     if (identifier) letter.write(identifier->text());
-    ::usleep(1'000'000);
+    if (!Board::wait_for(board.released(), 1)) return "never released";
     return identifier ? "" : spoken(identifier.status());
   });
+  const Deadline deadline = Deadline::after(os::now(), seconds(20));
+  while (job.log(1).find("waiting for 2 of 3 ranks") == std::string::npos && !deadline.has_passed(os::now())) {
+    ::usleep(10'000);
+  }
+  ++board.released();
   const auto texts = job.finish();
   expect_in(texts[1], {"the meeting point at ", "10.77.0.1:", "see why its process ended"});
 }

@@ -15,6 +15,12 @@ using conformance::draw_scenario;
 using conformance::play;
 using std::chrono::seconds;
 
+#ifdef TUTTI_HAS_SANITIZER
+constexpr int kRounds = 8;
+#else
+constexpr int kRounds = 20;
+#endif
+
 class Losses : public OnHosts {};
 
 // When each rank's calls ended, as others see it.
@@ -123,7 +129,7 @@ TEST_F(Losses, KilledRanksAreNamedByAllOthersSoon) {
   Lab lab = create({.host_count = 3});
   const std::size_t open_before = open_files();
   std::vector<double> delays;
-  const int rounds = runs_all() ? 200 : 20;
+  const int rounds = runs_all() ? 200 : kRounds;
   for (int round = 0; round < rounds && !HasFailure(); ++round) {
     const auto& hosts = kPlaces[random.below(kPlaces.size())];
     const Blow blow{.victim = static_cast<Rank>(random.below(hosts.size())),

@@ -65,7 +65,9 @@ struct Break {
 };
 
 TEST_F(Rails, AJobGoesOnWhenOneBreaks) {
-  for (const Break& broken : {Break{0, Link::down}, Break{1, Link::unplugged}, Break{0, Link::unplugged}}) {
+  std::vector<Break> breaks = {{0, Link::down}, {1, Link::unplugged}};
+  if (runs_all()) breaks.insert(breaks.end(), {{0, Link::unplugged}, {1, Link::down}});
+  for (const Break& broken : breaks) {
     Lab lab = create({.rails = {{}, {}}});
     const Board board;
     Job job(lab, {0, 1, 1},
@@ -82,7 +84,7 @@ TEST_F(Rails, AJobGoesOnWhenOneBreaks) {
               }
               return failure;
             },
-            {.times = {.call = seconds(40)}, .environment = {{"TUTTI_SILENCE", "2"}}});
+            {.times = {.call = seconds(40)}, .environment = {{"TUTTI_SILENCE", "4"}}});
     ASSERT_TRUE(Board::wait_for(board.started(), 3)) << job.logs();
     ASSERT_TRUE(lab.set_link(0, broken.rail, broken.link));
     ++board.released();

@@ -89,7 +89,7 @@ TEST_F(Changes, AHostThatIsCutOffIsLeftBehind) {
             ++board.started();
             while (failure.empty()) failure = add_up(communicator, 1000);
             if (!failure.starts_with("peer lost: ")) return failure;
-            auto shrunk = communicator.shrink(seconds(10));
+            auto shrunk = communicator.shrink(seconds(5));
             if (communicator.rank() == 2) return shrunk ? "it goes on alone" : "";
             if (!shrunk) return "shrink: " + spoken(shrunk.status());
             if (shrunk->size() != 3) return fmt::format("{} ranks are left", shrunk->size());
