@@ -68,6 +68,7 @@ std::string Identifier::text() const {
 }
 
 Result<Identifier> Identifier::parse(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);  // of a file that holds nothing else
   text = text::trim(text);
   if (!text.starts_with(kPrefix)) return malformed(fmt::format("it does not begin with {}", kPrefix));
   text.remove_prefix(kPrefix.size());

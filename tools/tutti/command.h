@@ -72,6 +72,7 @@ void add_plan_command(CLI::App& root, Commands& commands);
 void add_demo_command(CLI::App& root, Commands& commands);
 void add_check_command(CLI::App& root, Commands& commands);
 void add_env_command(CLI::App& root, Commands& commands);
+void add_meet_command(CLI::App& root, Commands& commands);
 void add_inspect_command(CLI::App& root, Commands& commands);
 void add_diagnose_command(CLI::App& root, Commands& commands);
 
