@@ -28,6 +28,7 @@ enum class Question : std::uint8_t { activity = 1, offered = 2, portrait = 3 };
 
 // What a process that is asked takes to answer, if it runs at all.
 constexpr std::chrono::nanoseconds kAnswerWithin = std::chrono::seconds(3);
+constexpr std::chrono::nanoseconds kAskAgainAfter = std::chrono::milliseconds(250);
 
 rpc::CourierOptions courier_options(const bootstrap::MeetingAddress& meeting, const bootstrap::Place& place,
                                     const Knobs& knobs) {
@@ -215,11 +216,12 @@ void Job::spread(std::uint64_t communicator, Bytes notice) {
   });
 }
 
-void Job::question(ActorId actor, Bytes bytes, std::function<void(Result<Bytes>)> answer) {
-  courier_->post([this, actor, bytes = std::move(bytes), answer = std::move(answer)] {
+void Job::question(ActorId actor, Bytes bytes, std::chrono::nanoseconds within,
+                   std::function<void(Result<Bytes>)> answer) {
+  courier_->post([this, actor, within, bytes = std::move(bytes), answer = std::move(answer)] {
     const Rank rank = member_->roster().rank_of(actor);
     if (rank == kNoRank) return answer(Status(Code::peer_lost, "takes no part any more"));
-    member_->ask(rank, bytes, Deadline::after(os::now(), kAnswerWithin), answer);
+    member_->ask(rank, bytes, Deadline::after(os::now(), within), answer);
   });
 }
 
@@ -227,14 +229,14 @@ void Job::ask(ActorId actor, std::uint64_t communicator, std::function<void(Resu
   Bytes bytes;
   append_number(bytes, static_cast<std::uint8_t>(Question::activity));
   append_number(bytes, communicator);
-  question(actor, std::move(bytes), std::move(answer));
+  question(actor, std::move(bytes), kAnswerWithin, std::move(answer));
 }
 
 void Job::ask_portrait(ActorId actor, std::function<void(Result<Bytes>)> answer) {
   Bytes bytes;
   append_number(bytes, static_cast<std::uint8_t>(Question::portrait));
   append_number(bytes, std::uint64_t{0});
-  question(actor, std::move(bytes), std::move(answer));
+  question(actor, std::move(bytes), kAnswerWithin, std::move(answer));
 }
 
 void Job::offer(std::uint64_t name, Bytes bytes) {
@@ -255,15 +257,17 @@ Result<Bytes> Job::obtain(ActorId actor, std::uint64_t name, Deadline deadline) 
   os::Backoff backoff;
   for (;;) {
     const auto pending = std::make_shared<Pending>();
-    question(actor, bytes, [pending](Result<Bytes> answer) {
+    question(actor, bytes, kAskAgainAfter, [pending](Result<Bytes> answer) {
       const std::lock_guard lock(pending->mutex);
       pending->answer = std::move(answer);
       pending->has_come.notify_one();
     });
     std::unique_lock lock(pending->mutex);
     pending->has_come.wait(lock, [&] { return pending->answer.has_value(); });
-    if (!*pending->answer) return pending->answer->status();
-    if (!(*pending->answer)->empty()) return **std::move(pending->answer);
+    const Result<Bytes>& answer = *pending->answer;
+    // One that has not come as far as this rank, into the next epoch, does not hear the question yet.
+    if (!answer && answer.status().code() != Code::timed_out) return answer.status();
+    if (answer && !answer->empty()) return answer;
     if (deadline.has_passed(os::now())) return Status(Code::timed_out, "is not ready in time");
     lock.unlock();
     backoff.pause(deadline);

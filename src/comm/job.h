@@ -86,7 +86,7 @@ class Job : private bootstrap::MemberOwner {
   void accept(Bytes hello, rpc::Conduit conduit);
   JobListener* listener_of(std::uint64_t communicator) const;
   void install(const bootstrap::Joined& joined);
-  void question(ActorId actor, Bytes bytes, std::function<void(Result<Bytes>)> answer);
+  void question(ActorId actor, Bytes bytes, std::chrono::nanoseconds within, std::function<void(Result<Bytes>)> answer);
 
   void on_gone(const bootstrap::Departure& departure) override;
   void on_notice(Rank from, std::span<const std::byte> notice) override;
