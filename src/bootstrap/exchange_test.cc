@@ -40,7 +40,7 @@ class Exchange : public testing::TestWithParam<Kind> {
     return true;
   }
 
-  Place place{GetParam()};
+  StorePlace place{GetParam()};
 };
 
 TEST_P(Exchange, EverybodyGetsEverybodysBytes) {
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(All, ExchangeOfProcesses, testing::Values(Kind::file, K
                          [](const auto& parameter) { return name_of(parameter.param); });
 
 TEST(Leave, TheLastWhoLeavesRemovesTheFile) {
-  Place place(Kind::file);
+  StorePlace place(Kind::file);
   Store& one = place.open();
   Store& other = place.open();
   ASSERT_TRUE(leave(other, 2));

@@ -90,9 +90,9 @@ class TcpPlace {
 };
 
 // Where several open the same store: handles of their own where the kind has them. The first one serves.
-class Place {
+class StorePlace {
  public:
-  explicit Place(Kind kind) : kind_(kind) {}
+  explicit StorePlace(Kind kind) : kind_(kind) {}
 
   Store& open() {
     if (kind_ != Kind::process || stores_.empty()) {
@@ -109,9 +109,9 @@ class Place {
   void close_all() {
     while (!stores_.empty()) stores_.pop_back();  // the one that serves goes last
   }
-  ~Place() { close_all(); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  ~StorePlace() { close_all(); }
+  StorePlace(const StorePlace&) = delete;
+  StorePlace& operator=(const StorePlace&) = delete;
 
  private:
   Result<std::unique_ptr<Store>> create() {

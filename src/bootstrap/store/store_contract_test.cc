@@ -13,7 +13,7 @@ namespace {
 
 class StoreContract : public testing::TestWithParam<Kind> {
  protected:
-  Place place{GetParam()};
+  StorePlace place{GetParam()};
 };
 
 TEST_P(StoreContract, WhatOneSetsTheOthersGet) {

@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <numeric>
+#include <algorithm>
+#include <cstring>
 
 #include "base/random.h"
 #include "os/clock.h"
@@ -117,7 +118,7 @@ void expect_value(Pair& pair, std::uint32_t ordinal, const Sending& sending) {
   const Remote::Value value = pair.remote(1).value(0, ordinal);
   ASSERT_EQ(value.sizes.size(), sending.sizes.size());
   ASSERT_FALSE(value.has_landed);
-  EXPECT_EQ(std::memcmp(value.data, sending.data.data(), sending.data.size()), 0) << "value " << ordinal;
+  EXPECT_TRUE(std::equal(sending.data.begin(), sending.data.end(), value.data)) << "value " << ordinal;
 }
 
 class TcpWireRails : public testing::TestWithParam<std::size_t> {};
