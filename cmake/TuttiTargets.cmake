@@ -15,6 +15,9 @@ endif()
 if(TUTTI_SANITIZE)
   add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1 -g1)
   add_link_options(-fsanitize=${TUTTI_SANITIZE})
+  if(TUTTI_SANITIZE MATCHES "thread")
+    add_compile_definitions(TUTTI_HAS_THREAD_SANITIZER)  # it cannot follow a process that shares its parent's memory
+  endif()
   add_compile_definitions(TUTTI_HAS_SANITIZER)  # tests draw fewer random cases: instrumented code is slow
 endif()
 if(TUTTI_FUZZ)
