@@ -104,8 +104,11 @@ Status run_request(int argument_count, char** arguments) {
   TUTTI_ASSIGN(const bench::Request request, bench::request_of(argument_count, arguments));
   const auto create = [&](std::string algorithm, std::string_view place) -> Result<Communicator> {
     TUTTI_ASSIGN(std::string store, store_of(request, place));
-    return Communicator::create(
+    auto made = Communicator::create(
         {.rank = request.rank, .size = request.ranks, .store = std::move(store), .algorithm = std::move(algorithm)});
+    // All have read it: the next run shall not find it.
+    if (!request.identifier_out.empty()) std::filesystem::remove(fmt::format("{}{}", request.identifier_out, place));
+    return made;
   };
   TUTTI_ASSIGN(Communicator control, create("", ".control"));
   TUTTI_ASSIGN(Communicator communicator, create(request.algorithm, ""));
