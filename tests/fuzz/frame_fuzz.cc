@@ -12,9 +12,9 @@ namespace {
 using namespace tutti::rpc;
 
 // The frames as bytes again, up to the first failure.
-Bytes read_all(std::span<const std::byte> bytes, std::size_t piece) {
+tutti::Bytes read_all(std::span<const std::byte> bytes, std::size_t piece) {
   FrameReader reader;
-  Bytes frames;
+  tutti::Bytes frames;
   while (!bytes.empty()) {
     auto part = bytes.first(std::min(bytes.size(), piece));
     bytes = bytes.subspan(part.size());
@@ -35,7 +35,7 @@ Bytes read_all(std::span<const std::byte> bytes, std::size_t piece) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const auto bytes = std::as_bytes(std::span(data, size)).subspan(1);
-  const Bytes whole = read_all(bytes, bytes.size() + 1);
+  const tutti::Bytes whole = read_all(bytes, bytes.size() + 1);
   if (!std::ranges::equal(whole, bytes.first(whole.size()))) std::abort();
   if (read_all(bytes, 1 + data[0]) != whole) std::abort();
   FrameReader reader;
