@@ -23,8 +23,8 @@ tutti::Bytes read_all(std::span<const std::byte> bytes, std::size_t piece) {
       if (!frame) return frames;
       if (!*frame) continue;
       if ((*frame)->body.size() != (*frame)->header.body_bytes) std::abort();
-      append(frames, pack((*frame)->header));
-      append(frames, (*frame)->body);
+      tutti::append(frames, pack((*frame)->header));
+      tutti::append(frames, (*frame)->body);
     }
   }
   return frames;

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!record || !record->has_value()) return 0;
     const Record& found = **record;
     if (found.bytes < kRecordHeaderBytes || found.bytes > rest.size() || found.bytes > kRecordBytesMax) std::abort();
-    const Bytes again = record_of(found.key, found.value);
+    const tutti::Bytes again = record_of(found.key, found.value);
     if (!std::ranges::equal(again, rest.first(found.bytes))) std::abort();
     rest = rest.subspan(found.bytes);
   }
