@@ -137,6 +137,37 @@ TEST_F(Rails, OneThatIsChosenByNameIsTheOnlyOneUsed) {
   EXPECT_GT(bytes_sent(lab, 0, "eth1"), 1'000'000u);
 }
 
+TEST_F(Rails, AHostWithoutALinkSaysSo) {
+  Lab lab = create();
+  const Board board;
+  ASSERT_TRUE(lab.set_link(1, 0, Link::unplugged).is_ok());
+  Job job(lab, {0, 1}, {}, [&](Rank rank, const Letter& letter) -> std::string {
+    if (rank > 0) return spoken(Job::join(1, 2, letter.read()).status());
+    const auto identifier = Identifier::create();
+    if (identifier) letter.write(identifier->text());
+    return Board::wait_for(board.released(), 1) ? "" : "never released";
+  });
+  EXPECT_TRUE(lab::has_ended(job.pid(1), seconds(20)));
+  ++board.released();
+  expect_in(job.finish()[1], {"starting rank 1 of 2: no interface of this host can be used to reach 10.77.0.1:",
+                              "eth0 dropped: no link", "TUTTI_SOCKET_IFNAME"});
+}
+
+TEST_F(Rails, ALinkThatComesSoonIsWaitedFor) {
+  Lab lab = create();
+  const Board board;
+  ASSERT_TRUE(lab.set_link(1, 0, Link::unplugged).is_ok());
+  Job job(lab, {0, 1}, {}, [&](Rank rank, const Letter& letter) -> std::string {
+    const std::string text = rank == 0 ? "" : letter.read();
+    if (rank > 0) ++board.started();
+    const auto communicator = rank == 0 ? Job::meet(0, 2, letter) : Job::join(1, 2, text);
+    return communicator ? "" : spoken(communicator.status());
+  });
+  EXPECT_TRUE(Board::wait_for(board.started(), 1));
+  EXPECT_TRUE(lab.set_link(1, 0, Link::up).is_ok());
+  job.expect_success();
+}
+
 TEST_F(Rails, ANameThatNoInterfaceHasIsAnError) {
   const Lab lab = create();
   Job job(lab, {0}, {.environment = {{"TUTTI_SOCKET_IFNAME", "=ib7"}}}, [](Rank, const Letter&) {
