@@ -17,7 +17,7 @@ struct Cluster {
   double network_latency_s = 30e-6;    // one way, a small message
   double network_bytes_per_s = 1e9;    // of a host, each way, all its rails together
   double network_message_s = 4e-6;     // of a core, to hand over a message or to take one
-  double socket_bytes_per_s = 4e9;     // of a core, into a socket or out of it
+  double socket_bytes_per_s = 8e9;     // of a core, into a socket or out of it
   std::uint64_t tile_bytes_max = 256 << 10;
 
   Rank ranks() const { return static_cast<Rank>(host_of.size()); }

@@ -24,7 +24,8 @@ struct LocalMachine {
   double switch_s = 1e-6;           // until another rank runs on the same core
   double step_s = 30e-9;
   // Beside the above, for callers' buffers that no cache holds, and for what the kernel copies of buffers so large that
-  // the pages too have to be looked up in memory. As measured with bench/compare on the machines at hand.
+  // the pages too have to be looked up in memory. Not measured at the start: fitted to copies on one machine, 2 cores
+  // of a virtual Xeon, as move_bytes_per_s, pull_s and the factors in local.cc are.
   double memory_bytes_per_s = 35e9;
   double far_pull_bytes_per_s = 16e9;
   std::uint64_t cache_bytes = 2 << 20;  // of one core

@@ -171,9 +171,12 @@ class Walk {
     const auto& [from, to, lane] = wiring_.pipe(id);
     double arrived = sent + machine_.signal_s;
     if (!is_near(from, to)) {
+      // The first bytes are under way, and the other side reads them, while the last are still handed over.
       const double wire_s = bytes / cluster_.network_bytes_per_s;
-      const double departs = host_of(from).outgoing.occupy(sent, wire_s);
-      arrived = host_of(to).incoming.occupy(departs, wire_s) + wire_s + cluster_.network_latency_s;
+      const double copy_s = bytes / cluster_.socket_bytes_per_s;
+      const double departs = host_of(from).outgoing.occupy(sent - copy_s, wire_s);
+      const double last = std::max(sent, host_of(to).incoming.occupy(departs, wire_s) + wire_s);
+      arrived = std::max(departs, last - copy_s) + cluster_.network_latency_s;
     }
     pipes_[id].arrived.push_back(arrived);
   }

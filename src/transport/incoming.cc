@@ -24,8 +24,9 @@ Status Incoming::progress() {
 // The rest of the data that is coming goes where it belongs, what follows it goes to the buffer.
 Result<std::size_t> Incoming::read_once() {
   begin_ = end_ = 0;
-  iovec pieces[2] = {{}, {buffer_.data(), buffer_.size()}};
-  space_ = buffer_.size();
+  // After a large value another is likely, which should not come into the buffer first; the words before it may.
+  space_ = header_.part_bytes < kLargeBytes ? kBufferBytes : kWordsBytes;
+  iovec pieces[2] = {{}, {buffer_.data(), space_}};
   if (phase_ != Phase::data) {
     TUTTI_ASSIGN(end_, read_(std::span(pieces).subspan(1)));
     return end_;

@@ -30,6 +30,8 @@ class Incoming {
  private:
   enum class Phase { header, sizes, data, skip };
   static constexpr std::size_t kBufferBytes = 16 << 10;
+  static constexpr std::size_t kWordsBytes = 512;
+  static constexpr std::size_t kLargeBytes = 8 << 10;
   static constexpr std::size_t kBytesPerTurn = 4 << 20;
 
   Result<std::size_t> read_once();

@@ -106,7 +106,9 @@ Result<bool> Remote::begin_part(const FrameHeader& header) {
     const std::uint32_t ahead = header.ordinal - lane.taken.load(std::memory_order_acquire);
     if (ahead >= kInboxValues) return nonsense(fmt::format("value {} came {} too early", header.ordinal, ahead));
     const Expected& expected = lane.expected;
-    slot.has_landed = expected.is_set && expected.ordinal == header.ordinal && expected.bytes == header.value_bytes;
+    const bool fits =
+        expected.bytes == header.value_bytes || (expected.places.size() == 1 && expected.bytes > header.value_bytes);
+    slot.has_landed = expected.is_set && expected.ordinal == header.ordinal && fits;
     slot.ordinal = header.ordinal;
     slot.bytes = header.value_bytes;
     slot.arrived = 0;

@@ -41,7 +41,8 @@ class Remote {
   };
   Value value(std::uint32_t lane, std::uint32_t ordinal) const;
 
-  // Data of that value goes straight there, unless it has begun to come. The value must be as long as the places.
+  // Data of that value goes straight there, unless it has begun to come. The value must be as long as the places;
+  // in a single one it may be shorter.
   void expect(std::uint32_t lane, std::uint32_t ordinal, std::span<const Stretch> places);
   // Nothing is put into memory of the caller any more once this has returned.
   void expect_nothing();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/host/forwarding.h"
 #include "transport/block.h"
 
 namespace tutti::engine {
@@ -81,20 +82,22 @@ class LaneBuilder {
   LaunchLane build(std::uint32_t index) const {
     const Lane& lane = prepared_.program.lanes[index];
     const PreparedLane& peers = prepared_.lanes[index];
+    std::vector<StepSlices> steps = slices_of(lane);
+    if (!scales_inputs_) forward_inputs(prepared_, self_, lane, steps);
     LaunchLane launch;
     for (std::size_t i = 0; i < lane.size(); ++i) {
       const Step& step = lane[i];
+      const auto& [sources, targets] = steps[i];
+      const bool passes_on = step.receive_from != kNoRank || step.send_to != kNoRank;
       LaunchStep made;
       made.first_piece = static_cast<std::uint32_t>(launch.pieces.size());
-      made.source_count = step.source_count;
-      made.target_count = step.target_count;
+      made.source_count = static_cast<std::uint16_t>(sources.size());
+      made.target_count = static_cast<std::uint16_t>(targets.size());
       made.finish = step.finish;
-      made.has_value = step.has_value();
+      made.has_value = step.has_value() && (passes_on || !targets.empty());
       made.send_to = step.send_to;
       made.receive_pipe = pipe_of(peers.incoming, step.receive_from);
       made.send_pipe = pipe_of(peers.outgoing, step.send_to);
-      const auto sources = lane.sources(step);
-      const auto targets = lane.targets(step);
       if (!sources.empty() || !targets.empty()) {
         made.chunk_count = sources.empty() ? targets[0].count : sources[0].count;
       }
@@ -104,7 +107,7 @@ class LaneBuilder {
         for (const Slice& target : targets) launch.pieces.push_back(piece_of(target, chunk, bytes, false));
       }
       for (const Slice& slice : targets) made.stores_to_stage |= slice.buffer == Buffer::stage;
-      set_shortcuts(made, index, i);
+      set_shortcuts(made, steps[i], index, i);
       for (const auto slices : {sources, targets}) {
         for (const Slice& slice : slices) launch.uses_stage |= slice.buffer == Buffer::stage;
       }
@@ -115,11 +118,9 @@ class LaneBuilder {
 
  private:
   // Where values of wires may be read and put without a copy: see LaunchStep.
-  void set_shortcuts(LaunchStep& made, std::uint32_t index, std::size_t position) const {
-    const Lane& lane = prepared_.program.lanes[index];
-    const Step& step = lane[position];
-    const auto sources = lane.sources(step);
-    const auto targets = lane.targets(step);
+  void set_shortcuts(LaunchStep& made, const StepSlices& slices, std::uint32_t index, std::size_t position) const {
+    const Step& step = prepared_.program.lanes[index][position];
+    const auto& [sources, targets] = slices;
     const bool is_plain = !step.finish || !divides_;
     const bool receives = step.receive_from != kNoRank;
     const auto own_output = std::find_if(targets.begin(), targets.end(), [&](const Slice& slice) {
@@ -127,6 +128,9 @@ class LaneBuilder {
     });
     if (receives && sources.empty() && is_plain && own_output != targets.end()) {
       made.lands_in = static_cast<std::uint16_t>(own_output - targets.begin());
+    } else if (receives && sources.empty() && is_plain && targets.size() == 1 && made.chunk_count == 1 &&
+               targets[0].buffer == Buffer::scratch) {
+      made.lands_in = 0;
     }
     if (step.send_to == kNoRank) return;
     const bool copies = !receives && sources.size() == 1 && is_plain && sources[0].owner == self_ &&

@@ -109,10 +109,15 @@ void Run::expect(std::uint32_t lane, const LaunchStep& step, Rank from) {
   expected_[lane] = value;
   workspace_.stretches.clear();
   for (std::uint32_t chunk = 0; chunk < step.chunk_count; ++chunk) {
-    const std::uint64_t bytes = bytes_of(lane, step, chunk);
-    workspace_.stretches.push_back({place_of(lane, step, chunk, step.lands_in), bytes});
+    workspace_.stretches.push_back({place_of(lane, step, chunk, step.lands_in), room_for(lane, step, chunk)});
   }
   channel_.expect_value(lane, from, workspace_.stretches);
+}
+
+// A chunk that comes into scratch is as long as its sender says, up to a tile.
+std::uint64_t Run::room_for(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk) const {
+  const Piece& first = launch_.lanes[lane].pieces[step.first_piece];
+  return first.bytes == Piece::kUnknown ? launch_.tile_bytes : bytes_of(lane, step, chunk);
 }
 
 // Where a piece of this rank's own buffers is, in this tile.

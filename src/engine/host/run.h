@@ -42,6 +42,7 @@ class Run {
   Passage open_passage(std::uint32_t lane, const LaunchStep& step, Rank from);
   Status move_value(std::uint32_t lane, const LaunchStep& step, Passage passage);
   void send_over_wire(std::uint32_t lane, const LaunchStep& step, const Passage& passage);
+  std::uint64_t room_for(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk) const;
   std::byte* place_of(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint32_t piece);
   Status compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint64_t bytes,
                        const std::byte* received, std::byte* sent);
