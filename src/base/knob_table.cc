@@ -12,6 +12,7 @@ constexpr double kShortestSeconds = 1e-3;
 
 constexpr std::array<std::string_view, 3> kFamilies = {"any", "ipv4", "ipv6"};
 constexpr std::array<std::string_view, 3> kCompressions = {"off", "bf16", "fp16"};
+constexpr std::array<std::string_view, 2> kMeasurements = {"auto", "off"};
 constexpr std::array<std::string_view, 3> kTransports = {"auto", "tcp", "ucx"};
 constexpr std::array<std::string_view, 3> kSignals = {"off", "USR1", "USR2"};
 constexpr std::array<std::string_view, 4> kLevels = {"error", "warning", "info", "debug"};
@@ -92,6 +93,9 @@ constexpr std::array<Knob, kKnobCount> kKnobs = {
                 .meaning = "The congestion control of TCP, as the kernel names it (cubic, bbr, dctcp)."},
                "auto"),
     choice(KnobId::transport, "TUTTI_TRANSPORT", "What carries data between hosts.", kTransports, "auto"),
+    choice(KnobId::measure, "TUTTI_MEASURE",
+           "Whether a start over several hosts measures the network, in some 20 ms; rank 0's setting counts.",
+           kMeasurements, "auto"),
     {.id = KnobId::encrypt,
      .name = "TUTTI_ENCRYPT",
      .standard = "off",

@@ -31,6 +31,7 @@ enum class KnobId : std::uint8_t {
   sockets_per_peer,
   congestion,
   transport,
+  measure,
   encrypt,
   compress,
   dump_dir,
@@ -44,6 +45,7 @@ inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(KnobId::log_f
 enum class SocketFamily : std::uint8_t { any, ipv4, ipv6 };
 enum class WireCompression : std::uint8_t { off, bf16, fp16 };
 enum class TransportChoice : std::uint8_t { automatic, tcp, ucx };
+enum class MeasureChoice : std::uint8_t { automatic, off };
 enum class DumpSignal : std::uint8_t { off, user1, user2 };
 
 // What a word of another library means in ours. Upper and lower case are the same there.
@@ -116,6 +118,7 @@ class Knobs {
   std::optional<int> sockets_per_peer() const;         // nullopt: as many as help
   std::optional<std::string_view> congestion() const;  // as the kernel names it; nullopt: the machine's own
   TransportChoice transport() const { return choice<TransportChoice>(KnobId::transport); }
+  MeasureChoice measure() const { return choice<MeasureChoice>(KnobId::measure); }
   bool encrypt() const;
   WireCompression compress() const { return choice<WireCompression>(KnobId::compress); }
   std::string_view dump_dir() const { return text(KnobId::dump_dir); }  // empty: no dumps

@@ -80,7 +80,8 @@ Result<Communicator> Communicator::grow(const Identifier& identifier, Rank new_s
   CommunicatorOptions options = state_->side->options();
   options.size = new_size;
   options.store = "tcp:" + identifier.text();
-  return create(options);
+  TUTTI_ASSIGN(auto side, comm::start(options, state_->side->network()));
+  return Communicator(std::make_unique<State>(State{std::move(side)}));
 }
 
 void Communicator::abort(const Status& why) noexcept {

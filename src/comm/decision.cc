@@ -58,9 +58,14 @@ planner::Access least_access(const DecisionContext& context) {
 
 planner::Cluster cluster_of(const DecisionContext& context) {
   planner::Cluster cluster{.machine = context.machine, .host_of = {context.hosts.begin(), context.hosts.end()}};
-  if (context.network.latency_s > 0) cluster.network_latency_s = context.network.latency_s;
-  if (context.network.bytes_per_s > 0) cluster.network_bytes_per_s = context.network.bytes_per_s;
-  if (context.network.message_s > 0) cluster.network_message_s = context.network.message_s;
+  const NetworkRates& network = context.network;
+  if (!network.is_known()) return cluster;
+  cluster.network_bytes_per_s = network.bytes_per_s;
+  cluster.network_message_s = network.message_s;
+  // What was measured from end to end has both ends' work in it, which the planner counts by itself.
+  cluster.network_latency_s = std::max(network.latency_s - 2 * network.message_s, network.latency_s / 4);
+  // A core that fills the network is at least as fast.
+  cluster.socket_bytes_per_s = std::max(cluster.socket_bytes_per_s, network.bytes_per_s);
   return cluster;
 }
 

@@ -30,6 +30,11 @@ enum class Question : std::uint8_t { activity = 1, offered = 2, portrait = 3 };
 constexpr std::chrono::nanoseconds kAnswerWithin = std::chrono::seconds(3);
 constexpr std::chrono::nanoseconds kAskAgainAfter = std::chrono::milliseconds(250);
 
+// A notice of rank 0 that is for the whole job. No communicator has this name.
+constexpr std::uint64_t kEverybody = 0;
+// Between two looks at the clock.
+constexpr std::chrono::nanoseconds kAwaitAtMost = std::chrono::seconds(1);
+
 rpc::CourierOptions courier_options(const bootstrap::MeetingAddress& meeting, const bootstrap::Place& place,
                                     const Knobs& knobs) {
   rpc::CourierOptions options{.secret = meeting.secret,
@@ -218,6 +223,25 @@ void Job::spread(std::uint64_t communicator, Bytes notice) {
   });
 }
 
+void Job::announce(Bytes bytes) { spread(kEverybody, std::move(bytes)); }
+
+Result<Bytes> Job::await_announcement(Deadline deadline) const {
+  std::unique_lock lock(mutex_);
+  const ActorId first = standing_.roster.ranks[0].contact.id;
+  while (!announcement_) {
+    if (const auto found = gone_.find(first); found != gone_.end()) {
+      const auto& process = standing_.roster.ranks[0].process;
+      return Status(Code::peer_lost,
+                    fmt::format("rank 0 (pid {} on {}) {}", process.pid, process.host, found->second.why));
+    }
+    const Time now = os::now();
+    if (deadline.has_passed(now)) return Status(Code::timed_out, "rank 0 lives, and has not told its result in time");
+    const auto rest = std::chrono::nanoseconds(std::min<std::uint64_t>(deadline.at.ns - now.ns, kAwaitAtMost.count()));
+    has_news_.wait_for(lock, rest);
+  }
+  return *announcement_;
+}
+
 void Job::question(ActorId actor, Bytes bytes, std::chrono::nanoseconds within,
                    std::function<void(Result<Bytes>)> answer) {
   courier_->post([this, actor, within, bytes = std::move(bytes), answer = std::move(answer)] {
@@ -322,6 +346,7 @@ void Job::on_gone(const bootstrap::Departure& departure) {
   const auto& ranks = standing_.roster.ranks;
   auto& [why, is_silent] = gone_[ranks[static_cast<std::size_t>(departure.rank)].contact.id];
   is_silent = departure.kind == bootstrap::GoneKind::silent;
+  has_news_.notify_all();
   switch (departure.kind) {
     case bootstrap::GoneKind::dead: why = "has died"; break;
     case bootstrap::GoneKind::left: why = "has ended"; break;
@@ -334,6 +359,12 @@ void Job::on_gone(const bootstrap::Departure& departure) {
 void Job::on_notice(Rank from, std::span<const std::byte> notice) {
   ByteReader reader(notice);
   const auto communicator = reader.number<std::uint64_t>();
+  if (communicator == kEverybody && from == 0) {
+    const std::lock_guard lock(mutex_);
+    if (!announcement_) announcement_.emplace(reader.rest().begin(), reader.rest().end());
+    has_news_.notify_all();
+    return;
+  }
   JobListener* const listener = communicator ? listener_of(*communicator) : nullptr;
   if (listener == nullptr) return;
   listener->hear(member_->roster().ranks[static_cast<std::size_t>(from)].contact.id, reader.rest());

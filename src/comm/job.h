@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,9 @@ class Job : private bootstrap::MemberOwner {
   // Whether it is gone because nothing is heard of it: its connections may seem to be well.
   bool is_silent(ActorId actor) const;
   void spread(std::uint64_t communicator, Bytes notice);
+  // What rank 0 tells all ranks once, at the start. The others wait for it, as long as rank 0 takes part.
+  void announce(Bytes bytes);
+  Result<Bytes> await_announcement(Deadline deadline) const;
   // What an actor does in a communicator. The answer comes on the job's thread; one that does not come is a failure.
   void ask(ActorId actor, std::uint64_t communicator, std::function<void(Result<Bytes>)> answer);
   // What the main thread of an actor's process is doing, the same way; an empty answer: it is being found out.
@@ -115,6 +119,8 @@ class Job : private bootstrap::MemberOwner {
   std::map<std::uint64_t, JobListener*> listeners_;
   std::map<std::uint64_t, Bytes> offered_;
   std::vector<Early> early_;  // for communicators that do not exist here yet
+  std::optional<Bytes> announcement_;
+  mutable std::condition_variable has_news_;  // an announcement, or somebody is gone
 };
 
 }  // namespace tutti::comm

@@ -51,10 +51,9 @@ std::vector<Lateness::Late> Lateness::all_late(const Side& side, const Operation
 }
 
 // Empty: not known yet. In a job with a courier the late process answers for itself, since the kernel often lets nobody
-// else look at it. Of a process with several ranks nobody knows whether its main thread is the late one.
+// else look at it.
 std::string Lateness::portrait_of(const Side& side, const Operation& operation, Rank member) {
   const transport::Member& peer = operation.track().channel.peer(member);
-  if (peer.is_same_process) return "is a thread of this process";
   if (side.outside() != nullptr) return side.outside()->portrait_of(peer.rank);
   const auto found = std::find_if(seen_.begin(), seen_.end(), [&](const auto& seen) { return seen.first == member; });
   if (found != seen_.end()) return found->second;
@@ -73,11 +72,13 @@ void Lateness::look(const Side& side, const Operation& operation, std::chrono::n
   std::string text;
   for (std::size_t i = 0; i < std::min(all.size(), kNamedMax); ++i) {
     const Late& late = all[i];
-    const std::string portrait = portrait_of(side, operation, late.member);
-    is_known = is_known && !late.activity.empty() && !portrait.empty();
-    const std::string activity = fmt::format(
-        "{}; its main thread: {}", late.activity.empty() ? "has not answered what it is doing" : late.activity,
-        portrait.empty() ? "no answer" : portrait);
+    std::string activity = late.activity.empty() ? "has not answered what it is doing" : late.activity;
+    is_known = is_known && !late.activity.empty();
+    if (!operation.track().channel.peer(late.member).is_same_process) {
+      const std::string portrait = portrait_of(side, operation, late.member);
+      is_known = is_known && !portrait.empty();
+      activity += fmt::format("; its main thread: {}", portrait.empty() ? "no answer" : portrait);
+    }
     if (i == 0) {
       text = waiting_text(operation, late.member, activity, waited);
     } else {

@@ -108,6 +108,13 @@ void Links::accept(const LinkHello& hello, rpc::Conduit conduit) {
   link_of(hello.from, hello.rails).wire->add(std::move(conduit), hello.rail, dialer_.name(hello.from, hello.rail));
 }
 
+std::string Links::ways_to(Rank other) const {
+  std::string ways;
+  const std::uint32_t rails = dialer_.rails(other);
+  for (std::uint32_t rail = 0; rail < rails; ++rail) ways += (rail == 0 ? "" : " and ") + dialer_.name(other, rail);
+  return ways;
+}
+
 std::vector<pollfd> Links::polled() const {
   const std::lock_guard lock(mutex_);
   std::vector<pollfd> polled;

@@ -65,6 +65,8 @@ class Links {
     return from < to ? transport::Port::from_lower : transport::Port::from_higher;
   }
 
+  // "eth0 to rank 2 (10.0.0.1 to 10.0.0.2) and ...": the connections that lead, or would lead, to a rank.
+  std::string ways_to(Rank other) const;
   std::vector<pollfd> polled() const;
   // While somebody waits for long.
   void drop_unanswered();

@@ -1,15 +1,18 @@
 #include "comm/measure.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "base/text.h"
 #include "os/clock.h"
 #include "os/machine.h"
 #include "os/relax.h"
 #include "os/remote_memory.h"
+#include "planner/hosts.h"
 
 namespace tutti::comm {
 
@@ -50,6 +53,21 @@ LocalRates measure_rates() {
   rates.switch_s = std::clamp(3 * yields_s / kYields, 0.3e-6, 5e-6);
   rates.cores = os::this_machine().usable_cores;
   return rates;
+}
+
+bool NetworkRates::is_sane() const {
+  const auto is_time = [](double seconds) { return seconds >= 0 && seconds < 1e3; };
+  return is_time(latency_s) && is_time(message_s) && bytes_per_s >= 0 && bytes_per_s < 1e15;
+}
+
+std::string NetworkRates::text() const {
+  if (is_known()) {
+    return fmt::format("{} one way, {}, {} of a core per message", text::seconds_text(latency_s),
+                       text::rate_text(bytes_per_s), text::seconds_text(message_s));
+  }
+  const planner::Cluster assumed;
+  return fmt::format("not measured; {} one way and {} are assumed", text::seconds_text(assumed.network_latency_s),
+                     text::rate_text(assumed.network_bytes_per_s));
 }
 
 planner::LocalMachine with_rates(const LocalRates& rates) {

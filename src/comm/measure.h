@@ -2,6 +2,8 @@
 // for all, so that they choose alike.
 #pragma once
 
+#include <string>
+
 #include "planner/local.h"
 
 namespace tutti::comm {
@@ -19,6 +21,11 @@ struct NetworkRates {
   double latency_s = 0;  // one way, of a small message
   double bytes_per_s = 0;
   double message_s = 0;  // of a core, per message
+
+  bool is_known() const { return bytes_per_s > 0; }
+  bool is_sane() const;      // nothing that no network has; for what comes from elsewhere
+  std::string text() const;  // "12 us one way, 1.1 GB/s, 2 us of a core per message"
+  bool operator==(const NetworkRates&) const = default;
 };
 
 LocalRates measure_rates();

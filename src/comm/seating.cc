@@ -33,6 +33,7 @@ Result<Introduced> parse_introduction(std::span<const std::byte> bytes, Rank ran
   }
   Introduced introduced;
   std::memcpy(&introduced.introduction, bytes.data(), sizeof(Introduction));
+  if (!introduced.introduction.network.is_sane()) introduced.introduction.network = {};
   introduced.card.assign(bytes.begin() + sizeof(Introduction), bytes.end());
   return introduced;
 }

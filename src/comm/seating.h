@@ -15,6 +15,9 @@ namespace tutti::comm {
 struct Introduction {
   std::uint64_t memory_at = 0;  // in its heap
   LocalRates rates;             // rank 0's count
+  NetworkRates network = {};    // what rank 0 knows already
+  // Whether the network is to be measured where that is nothing and there are several hosts; rank 0's word counts.
+  std::uint64_t wants_measure = 0;
 };
 static_assert(std::is_trivially_copyable_v<Introduction>);
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "comm/burial.h"
+#include "comm/surroundings.h"
 #include "os/clock.h"
 
 namespace tutti::comm {
@@ -126,6 +127,11 @@ Status Side::open_links(Channel& channel, std::span<const Rank> members, transpo
     channel.link(member, *link->remotes[static_cast<std::size_t>(port)], *link->wire, port);
   }
   return {};
+}
+
+void Side::set_network(const NetworkRates& network) {
+  network_ = network;
+  collective_->context.network = network;
 }
 
 bool Side::is_host_one_process() const {
@@ -268,10 +274,12 @@ MemoryUse Side::memory() const {
 }
 
 std::string Side::explain(const Call& call) const {
-  if (call.collective != Collective::send_receive) return comm::explain(collective_->context, call);
+  const std::string surroundings = describe_surroundings(*this);
+  const std::string end = surroundings.empty() ? "" : "\n" + surroundings;
+  if (call.collective != Collective::send_receive) return comm::explain(collective_->context, call) + end;
   const bool is_sender = call.root == rank_;
   const auto track = make_pair_track(call.root, call.peer, is_sender);
-  return comm::explain(track->context, local(call));
+  return comm::explain(track->context, local(call)) + end;
 }
 
 std::string Side::last_plan() const {

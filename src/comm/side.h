@@ -88,6 +88,8 @@ class Side {
   bool is_on_several_hosts() const { return !hosts_.empty(); }
   Rank host_of(Rank rank) const { return hosts_.empty() ? 0 : hosts_[static_cast<std::size_t>(rank)]; }
   const NetworkRates& network() const { return network_; }
+  // Before the first call, the same on every rank.
+  void set_network(const NetworkRates& network);
   std::optional<std::chrono::nanoseconds> late_warning() const { return late_warning_; }
   std::uint32_t call_number() const { return collective_->channel.call(); }
   // The flight recorder learns why, once.

@@ -102,7 +102,7 @@ transport::Member this_process(Rank rank) {
 
 }  // namespace
 
-Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given) {
+Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given, const NetworkRates& network) {
   TUTTI_TRY(validate(given));
   TUTTI_ASSIGN(const Settings settings, complete(given));
   const CommunicatorOptions& options = settings.options;
@@ -116,7 +116,7 @@ Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given) {
   if (options.store.starts_with(kNetworkStore)) {
     TUTTI_ASSIGN(const Identifier identifier,
                  Identifier::parse(std::string_view(options.store).substr(kNetworkStore.size())));
-    auto side = start_over_network(options, identifier);
+    auto side = start_over_network(options, identifier, network);
     if (!side) return side.status().while_doing(fmt::format("starting rank {} of {}", options.rank, options.size));
     return side;
   }

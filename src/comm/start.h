@@ -9,7 +9,8 @@
 
 namespace tutti::comm {
 
-Result<std::unique_ptr<Side>> start(const CommunicatorOptions& options);
+// `network`: what is known of it from an older communicator, so that it is not measured again.
+Result<std::unique_ptr<Side>> start(const CommunicatorOptions& options, const NetworkRates& network = {});
 Result<std::vector<std::unique_ptr<Side>>> start_local(Rank size, const CommunicatorOptions& options);
 // Collective over the parent. Empty for ranks without a colour.
 Result<std::unique_ptr<Side>> start_split(Side& parent, int color, int key);

@@ -5,6 +5,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "comm/abroad.h"
+#include "comm/network_measurement.h"
 #include "comm/seating.h"
 #include "os/clock.h"
 #include "os/environment.h"
@@ -87,12 +88,15 @@ Status seat_all(Membership& membership, const std::shared_ptr<Job>& job, const b
 
 }  // namespace
 
-Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& options, const Identifier& identifier) {
+Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& options, const Identifier& identifier,
+                                                 const NetworkRates& network) {
   TUTTI_ASSIGN(const Knobs knobs, Knobs::read(os::environment_variable));
   TUTTI_ASSIGN(transport::Mesh* const mesh, transport::Mesh::of_process());
   const Deadline deadline = Deadline::after(os::now(), options.start_timeout);
   Membership membership{.rank = options.rank, .late_warning = knobs.late_warning()};
-  TUTTI_ASSIGN(const Introduction mine, introduce(options, membership));
+  TUTTI_ASSIGN(Introduction mine, introduce(options, membership));
+  mine.network = network;
+  mine.wants_measure = knobs.measure() == MeasureChoice::automatic ? 1 : 0;
   TUTTI_ASSIGN(const auto job, Job::join({.identifier = identifier,
                                           .rank = options.rank,
                                           .size = options.size,
@@ -118,14 +122,21 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
   TUTTI_TRY(seat_all(membership, job, roster, arrivals, deadline));
   // Whether ranks may pull is known on each host alone, and all have to plan alike.
   const bool can_pull = is_one_host && can_all_pull(membership.peers);
-  membership.machine = machine_of(arrivals[0].introduced.introduction.rates, options.size, can_pull);
+  const Introduction& first = arrivals[0].introduced.introduction;
+  membership.machine = machine_of(first.rates, options.size, can_pull);
   if (is_one_host) membership.hosts.clear();
   CommunicatorOptions own = options;
   own.rank = rank;
-  return std::make_unique<Side>(std::move(membership), own, [&](Side& side, Links::Shape shape) {
+  membership.network = first.network;
+  auto side = std::make_unique<Side>(std::move(membership), own, [&](Side& made, Links::Shape shape) {
     shape.communicator = actors[0].value;
-    return std::make_unique<Abroad>(job, actors, side, shape);
+    return std::make_unique<Abroad>(job, actors, made, shape);
   });
+  if (side->is_on_several_hosts() && first.wants_measure != 0 && !first.network.is_known()) {
+    const Status measured = measure_together(*side, job, actors, deadline);
+    if (!measured) return measured.while_doing("measuring the network");
+  }
+  return side;
 }
 
 }  // namespace tutti::comm

@@ -6,6 +6,7 @@
 
 namespace tutti::comm {
 
-Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& options, const Identifier& identifier);
+Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& options, const Identifier& identifier,
+                                                 const NetworkRates& network);
 
 }  // namespace tutti::comm

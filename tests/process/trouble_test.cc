@@ -136,7 +136,7 @@ TEST(Trouble, ARankThatDiesBeforeItIsMetIsNamed) {
     }
     const auto mesh = transport::Mesh::of_process();
     if (!mesh) return spoken(mesh.status());
-    std::vector<std::byte> message(48);  // as long as what a rank says of itself beside its card
+    std::vector<std::byte> message(80);  // as long as what a rank says of itself beside its card
     const auto card = (*mesh)->card();
     message.insert(message.end(), card.begin(), card.end());
     return introduce(directory / "store", message);
