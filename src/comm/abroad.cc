@@ -66,6 +66,8 @@ Standing standing_of(std::uint32_t call, const Result<Bytes>& answer) {
 }
 
 // Longer than a warning takes to gather its facts, shorter than it takes until the next one.
+// How long an answer is good enough: questions take the time of both processes.
+constexpr std::chrono::milliseconds kActivityFor{50};
 constexpr std::chrono::nanoseconds kPortraitFor = std::chrono::seconds(5);
 
 }  // namespace
@@ -185,7 +187,8 @@ Standing Abroad::look_at(Rank rank, std::uint32_t call) {
   }
   const std::lock_guard lock(inquiries_->mutex);
   auto& inquiry = inquiries_->activities[rank];
-  if (!std::exchange(inquiry.is_under_way, true)) {
+  const bool is_fresh = inquiry.answer && !Deadline::after(inquiry.came, kActivityFor).has_passed(os::now());
+  if (!is_fresh && !std::exchange(inquiry.is_under_way, true)) {
     job_->ask(actor(rank), shape_.communicator, [inquiries = inquiries_, rank](Result<Bytes> answer) {
       const std::lock_guard answer_lock(inquiries->mutex);
       inquiries->activities[rank] = {.is_under_way = false, .came = os::now(), .answer = std::move(answer)};

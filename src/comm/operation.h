@@ -32,6 +32,8 @@ class Operation {
   // It has waited for long: the flight recorder shall say for whom.
   void record_waiting();
   bool is_done() const { return phase_ == Phase::ended; }
+  // Grows as long as the call goes on.
+  std::uint64_t steps_done() const { return run_ ? run_->steps_done() : 0; }
 
  private:
   enum class Phase { turn, facts, flash, run, flush, ended };

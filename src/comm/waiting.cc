@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "comm/blame.h"
 #include "comm/lateness.h"
@@ -46,19 +47,20 @@ class Wait {
     for (const auto& [side, operation] : pending) {
       const auto own = operation->call().timeout;
       timeout = std::max(timeout, own.count() > 0 ? own : side->options().timeout);
+      goes_on_yielding_ = goes_on_yielding_ && side->has_core_of_its_own();
     }
     deadline_ = Deadline::after(start_, timeout);
   }
 
   Status complete() {
-    do {
-      for (int i = 0; i < kYieldsPerLook; ++i) {
-        if (progress()) return conclude();
-        if (const Side* ended = find_ended()) return fail(ended->why_ended());
-        os::yield_core();
-      }
-    } while (waited() < kYieldFor);
     for (;;) {
+      while (!has_stalled()) {
+        for (int i = 0; i < kYieldsPerLook; ++i) {
+          if (progress()) return conclude();
+          if (const Side* ended = find_ended()) return fail(ended->why_ended());
+          os::yield_core();
+        }
+      }
       if (progress()) return conclude();
       if (const Side* ended = find_ended()) return fail(ended->why_ended());
       if (const Status cause = find_cause(); !cause) {
@@ -98,6 +100,18 @@ class Wait {
   }
 
  private:
+  // Whether the last step was done too long ago for yielding. A long call is made of many short waits; where ranks of
+  // this host are many, though, they had better sleep as soon as the call is a long one, than take turns at yielding.
+  bool has_stalled() {
+    const Time now = os::now();
+    if (goes_on_yielding_) {
+      std::uint64_t steps = 0;
+      for (const auto& [side, operation] : pending_) steps += operation->steps_done();
+      if (std::exchange(steps_, steps) != steps) moved_ = now;
+    }
+    return Deadline::after(moved_, kYieldFor).has_passed(now);
+  }
+
   std::chrono::nanoseconds waited() const { return std::chrono::nanoseconds(os::now().ns - start_.ns); }
 
   const Side* find_ended() const {
@@ -267,6 +281,9 @@ class Wait {
   std::span<const Pending> pending_;
   Time start_;
   Deadline deadline_;
+  bool goes_on_yielding_ = true;
+  std::uint64_t steps_ = 0;
+  Time moved_ = start_;  // when a step was last seen to be done
   mutable Time broken_since_;
   mutable Time gone_since_;
   std::vector<Lateness> lateness_;  // of each; none before somebody is late

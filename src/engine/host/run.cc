@@ -55,6 +55,7 @@ bool Run::progress_lane(std::uint32_t lane) {
   waits_for_ = kNoRank;
   while (cursor.tile < launch_.tiles && is_ready(lane, cursor.step)) {
     execute(lane, cursor.step);
+    ++steps_done_;
     has_moved = true;
     if (!status_) return true;
     if (++cursor.step == steps) {

@@ -21,6 +21,7 @@ class Run {
   Status status() const { return status_; }
   // The members that have to do something first, after progress() returned false: for each lane one, or kNoRank.
   std::span<const Rank> blocked_on() const { return blocked_on_; }
+  std::uint64_t steps_done() const { return steps_done_; }
 
  private:
   bool progress_lane(std::uint32_t lane);
@@ -62,6 +63,7 @@ class Run {
   std::array<std::uint32_t, transport::kLanesMax> expected_ = {};  // by lane: the value that was asked for, from 1
   Rank waits_for_ = kNoRank;                                       // the lane that is at work
   std::array<Rank, transport::kLanesMax> blocked_on_;
+  std::uint64_t steps_done_ = 0;
   Status status_;
 };
 
