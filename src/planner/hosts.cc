@@ -24,6 +24,16 @@ constexpr std::uint64_t kTileQuantum = 64;
 
 constexpr std::size_t kRivalsShown = 4;
 
+// Estimates are no better than this. Of plans that take as long, as far as can be told, the one whose ranks have least
+// to do is taken: what is not modelled (other work on the cores, caches) only makes work longer.
+constexpr double kAboutAsLong = 1.15;
+
+// A candidate and the work of the rank that has most of it.
+struct Rated {
+  Candidate candidate;
+  double work_s = 0;
+};
+
 std::size_t host_count(const Cluster& cluster) {
   return std::set<std::uint32_t>(cluster.host_of.begin(), cluster.host_of.end()).size();
 }
@@ -87,13 +97,19 @@ class Reading {
     return std::max(kTileQuantum, tile_bytes_ / lanes / kTileQuantum * kTileQuantum);
   }
 
+  struct Cost {
+    double seconds = 0;
+    double work_s = 0;  // of the rank that has most to do
+  };
   // The first tile goes all the way; others follow as fast as lanes, and what they share, let them.
-  double seconds(std::uint32_t lanes) const {
+  Cost cost(std::uint32_t lanes) const {
     const double tiles = std::max(1.0, std::ceil(largest_ / lanes / static_cast<double>(tile_bytes(lanes))));
     std::vector<double> bytes = chunk_bytes_;
     for (double& chunk : bytes) chunk /= lanes * tiles;
     const Pace pace = pace_of(cluster_, plan_, bytes);
-    return pace.path_s + (lanes - 1) * pace.busy_s + (tiles - 1) * std::max(pace.lane_s, lanes * pace.busy_s);
+    const double later_s = std::max(pace.lane_s, lanes * pace.busy_s);
+    return {.seconds = pace.path_s + (lanes - 1) * pace.busy_s + (tiles - 1) * later_s,
+            .work_s = lanes * tiles * pace.work_s};
   }
 
  private:
@@ -135,7 +151,7 @@ Result<std::uint64_t> common_tile_bytes(const Cluster& cluster, const Algorithm&
 }
 
 void add_candidates(const Cluster& cluster, const Request& request, const Algorithm& algorithm, const Shape& shape,
-                    std::vector<Candidate>& candidates) {
+                    std::vector<Rated>& candidates) {
   auto plan = build(algorithm, shape);
   if (!plan) return;
   const auto tile_bytes = shape.reach == Reach::full ? common_tile_bytes(cluster, algorithm, shape)
@@ -144,9 +160,10 @@ void add_candidates(const Cluster& cluster, const Request& request, const Algori
   const Reading reading(cluster, request, *std::move(plan), *tile_bytes);
   for (const std::uint32_t lanes : {1u, 2u, 4u}) {
     if (!reading.is_worth(lanes)) break;
-    Candidate candidate{&algorithm, shape, reading.tile_bytes(lanes), reading.seconds(lanes)};
+    const Reading::Cost cost = reading.cost(lanes);
+    Candidate candidate{&algorithm, shape, reading.tile_bytes(lanes), cost.seconds};
     candidate.shape.lanes = lanes;
-    candidates.push_back(std::move(candidate));
+    candidates.push_back({std::move(candidate), cost.work_s});
   }
 }
 
@@ -154,21 +171,29 @@ void add_candidates(const Cluster& cluster, const Request& request, const Algori
 
 std::vector<Candidate> rank_hosts(const Cluster& cluster, const Request& request, Reach local_reach) {
   const Shape base = shape_of(cluster, request);
-  std::vector<Candidate> ranked;
+  std::vector<Rated> rated;
   for (const bool is_flat : {false, true}) {
-    if (is_flat && !ranked.empty() && cluster.ranks() > kFlatRanksMax) break;
+    if (is_flat && !rated.empty() && cluster.ranks() > kFlatRanksMax) break;
     for (const Algorithm& algorithm : algorithms()) {
       if (algorithm.collective != request.collective) continue;
       Shape shape = base;
       shape.reach = local_reach;
       if (knows_hosts(algorithm, shape) == is_flat) continue;
       shape.reach = form_of(algorithm, shape, local_reach);
-      if (algorithm.fits(shape)) add_candidates(cluster, request, algorithm, shape, ranked);
+      if (algorithm.fits(shape)) add_candidates(cluster, request, algorithm, shape, rated);
     }
   }
   // Of two that take as long the one with fewer lanes comes first: it was added first.
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.estimate_s < b.estimate_s; });
+  std::stable_sort(rated.begin(), rated.end(),
+                   [](const Rated& a, const Rated& b) { return a.candidate.estimate_s < b.candidate.estimate_s; });
+  const auto end = std::find_if(rated.begin(), rated.end(), [&](const Rated& each) {
+    return each.candidate.estimate_s > kAboutAsLong * rated[0].candidate.estimate_s;
+  });
+  const auto least =
+      std::min_element(rated.begin(), end, [](const Rated& a, const Rated& b) { return a.work_s < b.work_s; });
+  if (least != end) std::rotate(rated.begin(), least, std::next(least));
+  std::vector<Candidate> ranked;
+  for (Rated& each : rated) ranked.push_back(std::move(each.candidate));
   return ranked;
 }
 

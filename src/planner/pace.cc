@@ -79,7 +79,8 @@ class Walk {
       pace.path_s = std::max(pace.path_s, end_[lane]);
       pace.lane_s = std::max(pace.lane_s, end_[lane] - std::max(0.0, begin_[lane]));
     }
-    for (const Resource& rank : ranks_) pace.busy_s = std::max(pace.busy_s, rank.busy_s);
+    for (const Resource& rank : ranks_) pace.work_s = std::max(pace.work_s, rank.busy_s);
+    pace.busy_s = pace.work_s;
     for (const HostState& host : hosts_) {
       const double cores_s = host.cores.empty() ? 0 : host.work_s / static_cast<double>(host.cores.size());
       pace.busy_s = std::max({pace.busy_s, cores_s, host.outgoing.busy_s, host.incoming.busy_s});

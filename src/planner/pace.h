@@ -10,6 +10,7 @@ struct Pace {
   double path_s = 0;  // of one tile in one lane, until the last rank has it
   double lane_s = 0;  // longest that a lane is at one tile: the next one of the lane comes after it
   double busy_s = 0;  // of what is needed longest for a tile: a host's link, or its cores, or a rank
+  double work_s = 0;  // of the rank that has most to do for a tile
 };
 
 // `chunk_bytes`: of each chunk in this tile. The plan has one lane (or a pair, as trees do).
