@@ -189,8 +189,9 @@ std::vector<Candidate> rank_hosts(const Cluster& cluster, const Request& request
   const auto end = std::find_if(rated.begin(), rated.end(), [&](const Rated& each) {
     return each.candidate.estimate_s > kAboutAsLong * rated[0].candidate.estimate_s;
   });
-  const auto least =
-      std::min_element(rated.begin(), end, [](const Rated& a, const Rated& b) { return a.work_s < b.work_s; });
+  const auto least = std::min_element(rated.begin(), end, [](const Rated& a, const Rated& b) {
+    return a.candidate.estimate_s + a.work_s < b.candidate.estimate_s + b.work_s;
+  });
   if (least != end) std::rotate(rated.begin(), least, std::next(least));
   std::vector<Candidate> ranked;
   for (Rated& each : rated) ranked.push_back(std::move(each.candidate));
