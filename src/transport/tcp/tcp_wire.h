@@ -4,31 +4,27 @@
 #include <array>
 #include <chrono>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "rpc/conduit.h"
+#include "transport/conduit_wire.h"
 #include "transport/incoming.h"
 #include "transport/outgoing.h"
-#include "transport/wire.h"
 
 namespace tutti::transport {
 
 // Large values go in parts over whichever connection has room, so that each carries what it can. With several
 // connections a value stays where it is until the other side has taken it: should one break, what was on it is sent
 // again over the others. Messages have numbers and counters only grow, so what comes twice does no harm.
-class TcpWire final : public Wire {
+class TcpWire final : public ConduitWire {
  public:
-  using Warn = std::function<void(const std::string&)>;
-  // Connections come with add(), at any time; what is sent before waits. `rails`: how many will come.
+  // `rails`: how many connections will come.
   TcpWire(const std::array<Remote*, kPorts>& ports, std::size_t rails, Warn warn);
 
-  void add(rpc::Conduit conduit, std::size_t rail, std::string name);
-  // No connection will come.
-  void fail(const Status& why);
+  void add(rpc::Conduit conduit, std::size_t rail, std::string name) override;
+  void fail(const Status& why) override;
   // Connections that carry data now, by name.
   std::vector<std::string> rails() const;
 
@@ -41,10 +37,8 @@ class TcpWire final : public Wire {
   std::uint32_t values_gone(Port port, std::uint32_t lane) const override;
   bool is_flushed() const override;
   Status progress() override;
-  // Connections over which what was sent has been without an answer for so long are lost.
-  void drop_unanswered(std::chrono::milliseconds silence);
-  // Whether something that was sent may not have come to the other machine yet.
-  bool has_unacknowledged() const;
+  void drop_unanswered(std::chrono::milliseconds silence) override;
+  bool has_unacknowledged() const override;
   void add_to(std::vector<pollfd>& polled) const override;
   void close() noexcept override;
 

@@ -1,0 +1,114 @@
+// What every kind of wire promises.
+#include "transport/wire.h"
+
+#include <cstdlib>
+
+#include "base/assert.h"
+#include "transport/tcp/tcp_wire.h"
+#include "transport/ucx/ucx.h"
+#include "transport/wire_for_test.h"
+
+namespace tutti::transport {
+namespace {
+
+struct Kind {
+  std::string name;
+  std::size_t rails = 1;
+  const char* ucx_transports = nullptr;  // nullptr: TCP without UCX
+};
+
+class WireTest : public testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    if (GetParam().ucx_transports == nullptr) return;
+    // Before it is loaded: where there is only shared memory it complains of what that does not tell.
+    setenv("UCX_LOG_LEVEL", "fatal", 0);
+    if (const Status status = try_ucx(); !status) GTEST_SKIP() << status.text();
+    setenv("UCX_TLS", GetParam().ucx_transports, 1);
+  }
+
+  static CreateWire create() {
+    if (GetParam().ucx_transports == nullptr) {
+      return [](Rank, const auto& ports) {
+        return std::make_unique<TcpWire>(ports, GetParam().rails, [](const std::string&) {});
+      };
+    }
+    return [](Rank, const auto& ports) {
+      const auto create_ucx_wire = open_ucx();
+      TUTTI_ASSERT(create_ucx_wire.is_ok(), "UCX is here");
+      return (*create_ucx_wire)(ports);
+    };
+  }
+};
+
+TEST_P(WireTest, ValuesOfAnySizeArriveWholeAndInOrder) {
+  WirePair pair(GetParam().rails, create());
+  Random random(7);
+  std::uint32_t number = 0;
+  std::uint32_t ordinal = 0;
+  for (const std::size_t bytes : {0, 1, 8, 1000, 1024, 1025, 65536, 300001, 1 << 20, 12}) {
+    Sending sending = value_of(random, bytes);
+    pair.wire(0).send_value(sending.parcel(++number, ordinal));
+    pair.wire(0).send_token(Port::collective, 0, ++number);
+    ASSERT_TRUE(pair.progress_until([&] { return pair.messages(1) == number; })) << bytes;
+    expect_value(pair, ordinal, sending);
+    ++ordinal;
+    pair.remote(1).count_taken(0);
+    pair.wire(1).send_taken(Port::collective, 0, ordinal, true);
+    ASSERT_TRUE(pair.progress_until([&] { return pair.wire(0).is_flushed(); }));
+    ASSERT_TRUE(pair.progress_until([&] { return pair.remote(0).taken_by_other(0) == ordinal; }));
+    EXPECT_EQ(pair.wire(0).values_gone(Port::collective, 0), ordinal);
+  }
+}
+
+TEST_P(WireTest, AValueThatIsExpectedGoesStraightToItsPlace) {
+  WirePair pair(GetParam().rails, create());
+  Random random(8);
+  Sending sending = value_of(random, 500000);
+  sending.sizes = {200000, 300000};
+  std::vector<std::byte> first(200000);
+  std::vector<std::byte> second(300000);
+  const Stretch places[] = {{first.data(), first.size()}, {second.data(), second.size()}};
+  pair.remote(1).expect(0, 0, places);
+  pair.wire(0).send_value(sending.parcel(1, 0));
+  ASSERT_TRUE(pair.progress_until([&] { return pair.messages(1) == 1; }));
+  EXPECT_TRUE(pair.remote(1).value(0, 0).has_landed);
+  EXPECT_EQ(std::memcmp(first.data(), sending.data.data(), first.size()), 0);
+  EXPECT_EQ(std::memcmp(second.data(), sending.data.data() + first.size(), second.size()), 0);
+}
+
+TEST_P(WireTest, AnAnnouncementComesBeforeTheMessageThatFollowsIt) {
+  WirePair pair(GetParam().rails, create());
+  const Tag tag = Tag::of(5, 77, 0);
+  pair.wire(0).send_entry(Port::collective, {.tag = tag.word, .count = 9, .what = 8, .detail = 7}, false);
+  pair.wire(0).send_token(Port::collective, 0, 1);
+  ASSERT_TRUE(pair.progress_until([&] { return pair.messages(1) == 1; }));
+  EXPECT_EQ(pair.remote(1).block().head().tag.load(), tag.word);
+  EXPECT_EQ(pair.remote(1).block().record(5).count.load(), 9u);
+}
+
+TEST_P(WireTest, WithoutAnyConnectionLeftItFails) {
+  WirePair pair(GetParam().rails, create());
+  for (std::size_t rail = 0; rail < GetParam().rails; ++rail) pair.break_rail(rail);
+  const Status status = pair.progress_until([] { return false; });
+  EXPECT_NE(status.code(), Code::timed_out);
+  EXPECT_FALSE(status);
+}
+
+TEST_P(WireTest, AValueThatComesTooEarlyIsRefused) {
+  WirePair pair(GetParam().rails, create());
+  Random random(3);
+  Sending sending = value_of(random, 16);
+  Status status;
+  for (std::uint32_t i = 0; i <= kInboxValues; ++i) pair.wire(0).send_value(sending.parcel(i + 1, i));
+  status = pair.progress_until([&] { return pair.messages(1) > kInboxValues; });
+  EXPECT_EQ(status.code(), Code::network) << status.text();
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, WireTest,
+                         testing::Values(Kind{"tcp_1", 1}, Kind{"tcp_2", 2}, Kind{"tcp_3", 3},
+                                         Kind{"ucx_tcp", 1, "tcp,self"}, Kind{"ucx_shm", 1, "shm,self"}),
+                         [](const auto& kind) { return kind.param.name; });
+
+}  // namespace
+}  // namespace tutti::transport
