@@ -79,7 +79,7 @@ function(tutti_combined_library)
     target_sources(tutti PRIVATE $<TARGET_OBJECTS:tutti_${folder}>)
   endforeach()
   target_link_libraries(tutti PRIVATE fmt::fmt Threads::Threads OpenSSL::SSL OpenSSL::Crypto
-                        ${TUTTI_HWY} ${TUTTI_HWLOC} ${TUTTI_LIBDW})
+                        ${TUTTI_HWY} ${TUTTI_HWLOC} ${TUTTI_LIBDW} ${CMAKE_DL_LIBS})
   target_include_directories(tutti PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>

@@ -9,6 +9,7 @@
 #include "comm/description.h"
 #include "comm/watch/late.h"
 #include "os/clock.h"
+#include "transport/tcp/tcp_wire.h"
 
 namespace tutti::comm {
 
@@ -86,24 +87,58 @@ Abroad::~Abroad() {
 Links::Dialer Abroad::dialer() {
   return {.rails =
               [this](Rank rank) {
+                // UCX needs one, to meet over; it finds its own networks.
+                if (job_->carrier_to(actor(rank)) == Carrier::ucx) return std::uint32_t{1};
                 const auto rails = job_->rails_to(actor(rank));
                 return rails ? static_cast<std::uint32_t>(rails->rails.size()) : 1;
               },
+          .wire = [this](Rank rank, const auto& ports, std::uint32_t rails) { return create_wire(rank, ports, rails); },
           .dial =
               [this](Rank rank, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline) {
                 return job_->dial(actor(rank), rail, hello, deadline, [this] { return !side_.has_ended(); });
               },
-          .name =
-              [this](Rank rank, std::uint32_t rail) {
-                const auto rails = job_->rails_to(actor(rank));
-                if (!rails || rail >= rails->rails.size()) return fmt::format("connection {} to rank {}", rail, rank);
-                const bootstrap::Rail& used = rails->rails[rail];
-                return fmt::format("{} to rank {} ({} to {})", used.local_interface, rank, os::text_of(used.local),
-                                   os::text_of(used.remote));
-              },
+          .name = [this](Rank rank, std::uint32_t rail) { return name_of_rail(rank, rail); },
           .warn = [rank = shape_.rank](const std::string& text) { log::write(LogLevel::warning, rank, text); },
           .is_gone = [this](Rank rank) { return is_gone(rank); },
-          .silence = job_->silence()};
+          .silence = job_->silence(),
+          .carriers = [this] { return carriers(); }};
+}
+
+// Under the mutex of the links, so that there is one worker of UCX for all of them.
+Result<std::unique_ptr<transport::ConduitWire>> Abroad::create_wire(
+    Rank rank, const std::array<transport::Remote*, transport::kPorts>& ports, std::uint32_t rails) {
+  const Carrier carrier = job_->carrier_to(actor(rank));
+  log::write(LogLevel::info, shape_.rank,
+             [&] { return fmt::format("{} carries data to rank {}", comm::name_of(carrier), rank); });
+  std::unique_ptr<transport::ConduitWire> wire;
+  if (carrier == Carrier::tcp) {
+    const auto warn = [self = shape_.rank](const std::string& text) { log::write(LogLevel::warning, self, text); };
+    wire = std::make_unique<transport::TcpWire>(ports, rails, warn);
+    return wire;
+  }
+  if (!create_ucx_wire_) {
+    TUTTI_ASSIGN(create_ucx_wire_, transport::open_ucx());
+  }
+  wire = create_ucx_wire_(ports);
+  return wire;
+}
+
+std::string Abroad::name_of_rail(Rank rank, std::uint32_t rail) const {
+  const auto rails = job_->rails_to(actor(rank));
+  if (!rails || rail >= rails->rails.size()) return fmt::format("connection {} to rank {}", rail, rank);
+  const bootstrap::Rail& used = rails->rails[rail];
+  return fmt::format("{} to rank {} ({} to {})", used.local_interface, rank, os::text_of(used.local),
+                     os::text_of(used.remote));
+}
+
+std::string Abroad::carriers() const {
+  std::vector<UcxStance> stances;
+  std::vector<Rank> hosts;
+  for (Rank rank = 0; rank < shape_.size; ++rank) {
+    stances.push_back(job_->stance_of(actor(rank)));
+    hosts.push_back(side_.host_of(rank));
+  }
+  return carriers_text(stances, hosts);
 }
 
 Rank Abroad::rank_of(ActorId actor) const {

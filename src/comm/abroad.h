@@ -10,6 +10,7 @@
 #include "comm/job.h"
 #include "comm/outside.h"
 #include "comm/side.h"
+#include "transport/ucx/ucx.h"
 
 namespace tutti::comm {
 
@@ -40,12 +41,17 @@ class Abroad final : public Outside, private JobListener {
   void accept(std::span<const std::byte> hello, rpc::Conduit conduit) override;
 
   Links::Dialer dialer();
+  Result<std::unique_ptr<transport::ConduitWire>> create_wire(
+      Rank rank, const std::array<transport::Remote*, transport::kPorts>& ports, std::uint32_t rails);
+  std::string name_of_rail(Rank rank, std::uint32_t rail) const;
+  std::string carriers() const;
   Rank rank_of(ActorId actor) const;  // kNoRank: not in this communicator
 
   std::shared_ptr<Job> job_;
   std::vector<ActorId> actors_;
   Side& side_;
   Links::Shape shape_;
+  transport::CreateUcxWire create_ucx_wire_;  // empty until there is a wire over UCX
   Links links_;
 
   // What ranks answered when they were asked what they do. shared: an answer may come when nobody waits any more.

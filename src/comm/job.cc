@@ -158,10 +158,19 @@ Result<bootstrap::Joined> Job::shrink(Deadline deadline) {
   return *std::move(decided);
 }
 
-void Job::set_offer(ActorId actor, bootstrap::Offer offer) {
+void Job::set_offer(ActorId actor, bootstrap::Offer offer, UcxStance stance) {
   const std::lock_guard lock(mutex_);
   offers_[actor] = std::move(offer);
+  stances_[actor] = stance;
 }
+
+UcxStance Job::stance_of(ActorId actor) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = stances_.find(actor);
+  return found == stances_.end() ? UcxStance::refused : found->second;
+}
+
+Carrier Job::carrier_to(ActorId actor) const { return carrier_between(stance_of(courier_->id()), stance_of(actor)); }
 
 Result<bootstrap::Rails> Job::rails_to(ActorId actor) const {
   const std::lock_guard lock(mutex_);

@@ -21,6 +21,7 @@
 #include "bootstrap/membership/switchboard.h"
 #include "bootstrap/network/place.h"
 #include "bootstrap/network/rails.h"
+#include "comm/carrier.h"
 #include "comm/watch/portrait.h"
 #include "rpc/courier.h"
 #include "tutti/identifier.h"
@@ -57,8 +58,10 @@ class Job : private bootstrap::MemberOwner {
   Result<bootstrap::Joined> shrink(Deadline deadline);
 
   // What the hosts of these actors offer decides over which networks they talk.
-  void set_offer(ActorId actor, bootstrap::Offer offer);
+  void set_offer(ActorId actor, bootstrap::Offer offer, UcxStance stance);
   Result<bootstrap::Rails> rails_to(ActorId actor) const;
+  UcxStance stance_of(ActorId actor) const;
+  Carrier carrier_to(ActorId actor) const;
   // A connection to an actor; it gives up when the actor is gone, or not wanted any more.
   Result<rpc::Conduit> dial(ActorId actor, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline,
                             const std::function<bool()>& is_wanted);
@@ -111,6 +114,7 @@ class Job : private bootstrap::MemberOwner {
   bootstrap::Joined standing_;
   std::map<ActorId, Contact> contacts_;
   std::map<ActorId, bootstrap::Offer> offers_;
+  std::map<ActorId, UcxStance> stances_;
   struct Gone {
     std::string why;
     bool is_silent = false;

@@ -53,10 +53,9 @@ Links::Links(const Shape& shape, Dialer dialer) : shape_(shape), dialer_(std::mo
 
 Links::~Links() { close(); }
 
-Link& Links::link_of(Rank other, std::uint32_t rails) {
-  auto& link = links_[other];
-  if (link != nullptr) return *link;
-  link = std::make_unique<Link>();
+Result<Link*> Links::link_of(Rank other, std::uint32_t rails) {
+  if (const auto found = links_.find(other); found != links_.end()) return found->second.get();
+  auto link = std::make_unique<Link>();
   const auto remote = [&](Port port) {
     if (port == Port::collective) {
       return std::make_unique<Remote>(shape_.size, shape_.rank, shape_.collective_bytes, shape_.bell);
@@ -69,8 +68,8 @@ Link& Links::link_of(Rank other, std::uint32_t rails) {
     link->remotes[port] = remote(static_cast<Port>(port));
     ports[port] = link->remotes[port].get();
   }
-  link->wire = std::make_unique<transport::TcpWire>(ports, rails, dialer_.warn);
-  return *link;
+  TUTTI_ASSIGN(link->wire, dialer_.wire(other, ports, rails));
+  return (links_[other] = std::move(link)).get();
 }
 
 Result<Link*> Links::open(Rank other, Deadline deadline) {
@@ -79,7 +78,7 @@ Result<Link*> Links::open(Rank other, Deadline deadline) {
   {
     const std::lock_guard lock(mutex_);
     if (is_closed_) return Status(Code::aborted, "the communicator has ended");
-    link = &link_of(other, rails);
+    TUTTI_ASSIGN(link, link_of(other, rails));
     if (std::exchange(link->is_begun, true) || other < shape_.rank) return link;
   }
   LinkHello hello{.communicator = shape_.communicator, .from = shape_.rank, .to = other, .rails = rails};
@@ -105,7 +104,9 @@ void Links::accept(const LinkHello& hello, rpc::Conduit conduit) {
   const std::lock_guard lock(mutex_);
   const bool fits = hello.to == shape_.rank && hello.from < shape_.rank;  // the lower one connects
   if (is_closed_ || !fits || hello.from >= shape_.size) return;
-  link_of(hello.from, hello.rails).wire->add(std::move(conduit), hello.rail, dialer_.name(hello.from, hello.rail));
+  const auto link = link_of(hello.from, hello.rails);
+  if (!link) return dialer_.warn(std::string(link.status().text()));
+  (*link)->wire->add(std::move(conduit), hello.rail, dialer_.name(hello.from, hello.rail));
 }
 
 std::string Links::ways_to(Rank other) const {
@@ -147,7 +148,7 @@ std::size_t Links::bytes() const {
   const std::lock_guard lock(mutex_);
   std::size_t bytes = 0;
   for (const auto& [rank, link] : links_) {
-    bytes += sizeof(Link) + sizeof(transport::TcpWire);
+    bytes += sizeof(Link) + link->wire->bytes();
     for (const auto& remote : link->remotes) bytes += remote->bytes();
   }
   return bytes;

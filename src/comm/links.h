@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "transport/tcp/tcp_wire.h"
+#include "transport/conduit_wire.h"
 
 namespace tutti::comm {
 
@@ -29,7 +29,7 @@ struct LinkHello {
 // One rank's end of what two ranks share: mirrors of the other's blocks, and the wire that keeps them up to date.
 struct Link {
   std::array<std::unique_ptr<transport::Remote>, transport::kPorts> remotes;
-  std::unique_ptr<transport::TcpWire> wire;
+  std::unique_ptr<transport::ConduitWire> wire;
   bool is_begun = false;  // somebody has connected, or is about to
 };
 
@@ -46,11 +46,16 @@ class Links {
   // How many connections lead to a rank, and the how-manieth of them made now.
   struct Dialer {
     std::function<std::uint32_t(Rank)> rails;
+    // The wire to a rank, over so many connections. Both ends come to the same kind by themselves.
+    std::function<Result<std::unique_ptr<transport::ConduitWire>>(
+        Rank, const std::array<transport::Remote*, transport::kPorts>&, std::uint32_t rails)>
+        wire;
     std::function<Result<rpc::Conduit>(Rank, std::uint32_t rail, std::span<const std::byte> hello, Deadline)> dial;
     std::function<std::string(Rank, std::uint32_t rail)> name;  // of a connection, for people
     std::function<void(const std::string&)> warn;
     std::function<bool(Rank)> is_gone;
-    std::chrono::milliseconds silence;  // after which a connection that does not answer is lost
+    std::chrono::milliseconds silence;      // after which a connection that does not answer is lost
+    std::function<std::string()> carriers;  // what carries data, for people
   };
   Links(const Shape& shape, Dialer dialer);
   ~Links();
@@ -67,6 +72,8 @@ class Links {
 
   // "eth0 to rank 2 (10.0.0.1 to 10.0.0.2) and ...": the connections that lead, or would lead, to a rank.
   std::string ways_to(Rank other) const;
+  // "UCX 1.13.1 carries data between hosts".
+  std::string carriers() const { return dialer_.carriers(); }
   std::vector<pollfd> polled() const;
   // While somebody waits for long.
   void drop_unanswered();
@@ -76,7 +83,7 @@ class Links {
   std::size_t bytes() const;
 
  private:
-  Link& link_of(Rank other, std::uint32_t rails);
+  Result<Link*> link_of(Rank other, std::uint32_t rails);
 
   Shape shape_;
   Dialer dialer_;

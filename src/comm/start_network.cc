@@ -4,7 +4,9 @@
 
 #include "base/knobs.h"
 #include "base/log.h"
+#include "bootstrap/identifier.h"
 #include "comm/abroad.h"
+#include "comm/carrier.h"
 #include "comm/network_measurement.h"
 #include "comm/seating.h"
 #include "os/clock.h"
@@ -15,15 +17,18 @@ namespace tutti::comm {
 
 namespace {
 
-// A rank's card: what its host offers, then its introduction.
+// A rank's card: what its host offers, how it stands to UCX, then its introduction.
 struct Arrival {
   bootstrap::Offer offer;
+  UcxStance stance = UcxStance::refused;
   Introduced introduced;
 };
 
-Bytes pack_card(const bootstrap::Offer& offer, const Introduction& introduction, std::span<const std::byte> card) {
+Bytes pack_card(const bootstrap::Offer& offer, UcxStance stance, const Introduction& introduction,
+                std::span<const std::byte> card) {
   Bytes bytes;
   append_counted(bytes, bootstrap::encode(offer));
+  append_number(bytes, static_cast<std::uint8_t>(stance));
   append(bytes, pack(introduction, card));
   return bytes;
 }
@@ -31,12 +36,14 @@ Bytes pack_card(const bootstrap::Offer& offer, const Introduction& introduction,
 Result<Arrival> parse_card(std::span<const std::byte> bytes, Rank rank) {
   ByteReader reader(bytes);
   const auto encoded = reader.counted(bootstrap::kOfferBytesMax);
-  if (!encoded) {
+  const auto stance = reader.number<std::uint8_t>();
+  if (!encoded || !stance || *stance >= kUcxStances) {
     return Status(Code::invalid_usage,
                   fmt::format("the card of rank {} makes no sense; is it of another version?", rank));
   }
   Arrival arrival;
   TUTTI_ASSIGN(arrival.offer, bootstrap::decode_offer(*encoded));
+  arrival.stance = static_cast<UcxStance>(*stance);
   TUTTI_ASSIGN(arrival.introduced, parse_introduction(reader.rest(), rank));
   return arrival;
 }
@@ -97,28 +104,34 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
   TUTTI_ASSIGN(Introduction mine, introduce(options, membership));
   mine.network = network;
   mine.wants_measure = knobs.measure() == MeasureChoice::automatic ? 1 : 0;
+  TUTTI_ASSIGN(const auto meeting, bootstrap::read_identifier(identifier));
+  TUTTI_ASSIGN(const UcxStance stance, find_stance(knobs.transport(), meeting.is_encrypted));
   TUTTI_ASSIGN(const auto job, Job::join({.identifier = identifier,
                                           .rank = options.rank,
                                           .size = options.size,
                                           .deadline = deadline,
                                           .knobs = knobs,
                                           .card = [&](const bootstrap::Place& place) -> Result<Bytes> {
-                                            return pack_card(place.offer, mine, mesh->card());
+                                            return pack_card(place.offer, stance, mine, mesh->card());
                                           }}));
   const auto [roster, rank] = job->standing();
   membership.rank = rank;
   std::vector<Arrival> arrivals;
   std::vector<bootstrap::Offer> offers;
+  std::vector<UcxStance> stances;
   std::vector<ActorId> actors;
   for (const bootstrap::Participant& participant : roster.ranks) {
     TUTTI_ASSIGN(Arrival arrival, parse_card(participant.card, static_cast<Rank>(arrivals.size())));
-    job->set_offer(participant.contact.id, arrival.offer);
+    job->set_offer(participant.contact.id, arrival.offer, arrival.stance);
+    stances.push_back(arrival.stance);
     actors.push_back(participant.contact.id);
     offers.push_back(arrival.offer);
     arrivals.push_back(std::move(arrival));
   }
   membership.hosts = hosts_of(offers);
+  TUTTI_TRY(check_stances(stances, membership.hosts));
   const bool is_one_host = membership.hosts == std::vector<Rank>(offers.size(), 0);
+  if (!is_one_host) log::write(LogLevel::info, rank, [&] { return carriers_text(stances, membership.hosts); });
   TUTTI_TRY(seat_all(membership, job, roster, arrivals, deadline));
   // Whether ranks may pull is known on each host alone, and all have to plan alike.
   const bool can_pull = is_one_host && can_all_pull(membership.peers);

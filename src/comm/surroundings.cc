@@ -42,7 +42,8 @@ std::string describe_surroundings(const Side& side) {
     if (side.host_of(side.rank()) == side.host_of(first)) continue;
     ways += fmt::format("\n  to {}: {}", name, side.outside()->links().ways_to(first));
   }
-  return fmt::format("  hosts: {}{}\n  network: {}", names, ways, side.network().text());
+  return fmt::format("  hosts: {}{}\n  {}\n  network: {}", names, ways, side.outside()->links().carriers(),
+                     side.network().text());
 }
 
 }  // namespace tutti::comm

@@ -23,6 +23,8 @@ class ConduitWire : public Wire {
   virtual void drop_unanswered(std::chrono::milliseconds silence) = 0;
   // Whether something that was sent over a connection may not have come to the other machine yet.
   virtual bool has_unacknowledged() const = 0;
+  // That it takes, beside what connections keep.
+  virtual std::size_t bytes() const = 0;
 };
 
 }  // namespace tutti::transport

@@ -176,7 +176,7 @@ int check(const CheckOptions&) {
   bool is_usable = true;
   // The heap comes last: who is forked from a process with one cannot have its own.
   for (const auto& find : {check_build, check_settings, check_instructions, check_cores, check_caches, check_interfaces,
-                           check_futex, check_pulling, check_meeting, check_heap}) {
+                           check_carrier, check_futex, check_pulling, check_meeting, check_heap}) {
     const Finding finding = find();
     print(finding);
     is_usable = is_usable && finding.state != State::missing;

@@ -7,6 +7,8 @@
 #include "bootstrap/network/selection.h"
 #include "os/environment.h"
 #include "os/network_interfaces.h"
+#include "transport/ucx/rdma_devices.h"
+#include "transport/ucx/ucx.h"
 
 namespace tutti::tool {
 
@@ -19,6 +21,14 @@ Result<bootstrap::Selection> selection_here() {
   TUTTI_ASSIGN(const bootstrap::Wish wish, bootstrap::wish_of(knobs));
   TUTTI_ASSIGN(const auto interfaces, os::find_network_interfaces());
   return bootstrap::select_interfaces(interfaces, wish);
+}
+
+std::string ports_text(const std::vector<transport::RdmaPort>& ports) {
+  std::vector<std::string> texts;
+  for (const transport::RdmaPort& port : ports) {
+    texts.push_back(port.is_active ? port.name : port.name + " (without a network)");
+  }
+  return texts.empty() ? "no InfiniBand or RoCE port" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
 }  // namespace
@@ -55,6 +65,27 @@ Finding check_interfaces() {
     finding.remedy = "ranks of this host need none; to reach others, TUTTI_SOCKET_IFNAME names what to use";
   }
   return finding;
+}
+
+Finding check_carrier() {
+  const auto knobs = Knobs::read(os::environment_variable);
+  const TransportChoice choice = knobs ? knobs->transport() : TransportChoice::automatic;
+  const auto ports = transport::find_rdma_ports();
+  const bool has_port = transport::has_active_port(ports);
+  const Status ucx = transport::try_ucx();
+  const std::string there = ports_text(ports);
+  const std::string library = ucx ? fmt::format("UCX {}", transport::ucx_version()) : std::string(ucx.text());
+  if (choice == TransportChoice::ucx && !ucx) {
+    return {State::missing, "carrier", fmt::format("TUTTI_TRANSPORT=ucx, but {}", library), "or unset TUTTI_TRANSPORT"};
+  }
+  if (choice == TransportChoice::tcp) {
+    return {.what = "carrier", .text = fmt::format("TCP, as TUTTI_TRANSPORT=tcp says; {}", there)};
+  }
+  if (has_port && !ucx) return {State::slower, "carrier", fmt::format("TCP, in spite of {}", there), library};
+  if (has_port || choice == TransportChoice::ucx) {
+    return {.what = "carrier", .text = fmt::format("{}; {}", library, there)};
+  }
+  return {.what = "carrier", .text = fmt::format("TCP; {}", there)};
 }
 
 }  // namespace tutti::tool

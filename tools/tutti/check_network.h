@@ -8,5 +8,7 @@ namespace tutti::tool {
 Finding check_settings();
 // Which would be used, and why not the others.
 Finding check_interfaces();
+// What would carry data to other hosts, TCP or UCX.
+Finding check_carrier();
 
 }  // namespace tutti::tool

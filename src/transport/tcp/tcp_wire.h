@@ -39,6 +39,7 @@ class TcpWire final : public ConduitWire {
   Status progress() override;
   void drop_unanswered(std::chrono::milliseconds silence) override;
   bool has_unacknowledged() const override;
+  std::size_t bytes() const override { return sizeof(*this); }
   void add_to(std::vector<pollfd>& polled) const override;
   void close() noexcept override;
 

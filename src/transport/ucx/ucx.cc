@@ -8,6 +8,8 @@ namespace tutti::transport {
 
 #ifdef TUTTI_HAS_UCX
 
+bool is_ucx_built() { return true; }
+
 Status try_ucx() { return UcxLibrary::of_process().status(); }
 
 std::string ucx_version() {
@@ -23,6 +25,8 @@ Result<CreateUcxWire> open_ucx() {
 }
 
 #else
+
+bool is_ucx_built() { return false; }
 
 Status try_ucx() { return {Code::unsupported, "this build has no UCX; install libucx-dev and build again"}; }
 

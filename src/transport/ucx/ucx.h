@@ -11,6 +11,7 @@
 
 namespace tutti::transport {
 
+bool is_ucx_built();
 // Success where this build knows UCX and its library is here, which is loaded by this. The failure says what to
 // install.
 Status try_ucx();

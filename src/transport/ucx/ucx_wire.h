@@ -36,6 +36,7 @@ class UcxWire final : public ConduitWire, private UcxClient {
   // Of the connection alone: UCX watches over its own data, and close() waits for it.
   void drop_unanswered(std::chrono::milliseconds silence) override;
   bool has_unacknowledged() const override;
+  std::size_t bytes() const override { return sizeof(*this); }
 
   void send_entry(Port port, const Announcement& announcement, bool is_urgent) override;
   void send_token(Port port, std::uint32_t lane, std::uint32_t number) override;
