@@ -76,10 +76,13 @@ class WirePair {
     const Deadline deadline = Deadline::after(os::now(), std::chrono::seconds(20));
     while (!done()) {
       if (deadline.has_passed(os::now())) return Status(Code::timed_out, "nothing happens any more");
-      TUTTI_TRY(wire(0).progress());
-      TUTTI_TRY(wire(1).progress());
+      TUTTI_TRY(progress_once());
     }
     return {};
+  }
+  Status progress_once() {
+    TUTTI_TRY(wire(0).progress());
+    return wire(1).progress();
   }
   // As if a network had gone: the socket of that connection says nothing any more, to either side.
   void break_rail(std::size_t rail) { ::shutdown(descriptors_[rail], SHUT_RDWR); }

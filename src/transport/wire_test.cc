@@ -2,6 +2,7 @@
 #include "transport/wire.h"
 
 #include <cstdlib>
+#include <thread>
 
 #include "base/assert.h"
 #include "transport/tcp/tcp_wire.h"
@@ -103,6 +104,105 @@ TEST_P(WireTest, AValueThatComesTooEarlyIsRefused) {
   for (std::uint32_t i = 0; i <= kInboxValues; ++i) pair.wire(0).send_value(sending.parcel(i + 1, i));
   status = pair.progress_until([&] { return pair.messages(1) > kInboxValues; });
   EXPECT_EQ(status.code(), Code::network) << status.text();
+}
+
+// Pieces that do not touch each other, so that nobody can take them for one.
+struct Scattered {
+  Scattered(Random& random, std::size_t count, std::size_t bytes_each) {
+    for (std::size_t i = 0; i < count; ++i) pieces.push_back(random_bytes(random, bytes_each));
+    for (std::vector<std::byte>& piece : pieces) stretches.push_back({piece.data(), piece.size()});
+  }
+  std::vector<std::byte> joined() const {
+    std::vector<std::byte> all;
+    for (const auto& piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
+    return all;
+  }
+
+  std::vector<std::vector<std::byte>> pieces;
+  std::vector<Stretch> stretches;
+};
+
+TEST_P(WireTest, AValueInManyPiecesGoesToOtherPieces) {
+  WirePair pair(GetParam().rails, create());
+  Random random(9);
+  std::uint32_t ordinal = 0;
+  for (const auto& [sent_count, sent_bytes, place_count] :
+       {std::array<std::size_t, 3>{3, 100000, 2}, {5, 60000, 1}, {40, 20000, 4}, {4, 1500, 3}}) {
+    const Scattered sent(random, sent_count, sent_bytes);
+    const Scattered places(random, place_count, sent_count * sent_bytes / place_count);
+    const std::vector<ChunkBytes> sizes(sent_count, static_cast<ChunkBytes>(sent_bytes));
+    pair.remote(1).expect(0, ordinal, places.stretches);
+    pair.wire(0).send_value({.number = ordinal + 1, .ordinal = ordinal, .sizes = sizes, .data = sent.stretches});
+    ASSERT_TRUE(pair.progress_until([&] { return pair.messages(1) == ordinal + 1; })) << ordinal;
+    ASSERT_TRUE(pair.remote(1).value(0, ordinal).has_landed);
+    EXPECT_EQ(places.joined(), sent.joined()) << ordinal;
+    ++ordinal;
+    pair.remote(1).count_taken(0);
+    pair.wire(1).send_taken(Port::collective, 0, ordinal, true);
+    ASSERT_TRUE(pair.progress_until([&] { return pair.remote(0).taken_by_other(0) == ordinal; }));
+  }
+}
+
+TEST_P(WireTest, AValueMayHaveMoreChunksThanAHeaderHolds) {
+  WirePair pair(GetParam().rails, create());
+  Random random(10);
+  Sending sending = value_of(random, 60000);
+  sending.sizes.assign(20000, 3);
+  pair.wire(0).send_value(sending.parcel(1, 0));
+  ASSERT_TRUE(pair.progress_until([&] { return pair.messages(1) == 1; }));
+  expect_value(pair, 0, sending);
+}
+
+TEST_P(WireTest, ValuesAreGoneInTheirOrder) {
+  WirePair pair(GetParam().rails, create());
+  Random random(11);
+  Sending large = value_of(random, kValueBytesMax);
+  Sending small = value_of(random, 8);
+  pair.wire(0).send_value(large.parcel(1, 0));
+  pair.wire(0).send_value(small.parcel(2, 1));
+  // The other side does nothing, so the large one cannot have gone.
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(pair.wire(0).progress());
+  EXPECT_EQ(pair.wire(0).values_gone(Port::collective, 0), 0u);
+  EXPECT_FALSE(pair.wire(0).is_flushed());
+  ASSERT_TRUE(pair.progress_until([&] { return pair.messages(1) == 2; }));
+  expect_value(pair, 0, large);
+  expect_value(pair, 1, small);
+}
+
+TEST_P(WireTest, WhatWasSentBeforeAnEndStillComes) {
+  WirePair pair(GetParam().rails, create());
+  Random random(12);
+  Sending sending = value_of(random, 20000);
+  std::thread leaving([&] {
+    pair.wire(0).send_value(sending.parcel(1, 0));
+    pair.wire(0).send_token(Port::collective, 0, 2);
+    while (!pair.wire(0).is_flushed()) ASSERT_TRUE(pair.wire(0).progress());
+    pair.wire(0).close();
+  });
+  const Deadline deadline = Deadline::after(os::now(), std::chrono::seconds(20));
+  Status status;
+  while (status && !deadline.has_passed(os::now())) status = pair.wire(1).progress();
+  leaving.join();
+  EXPECT_FALSE(status) << "the other side has gone";
+  EXPECT_EQ(pair.messages(1), 2u) << status.text();
+}
+
+TEST_P(WireTest, NoMemoryIsTouchedAfterItIsClosed) {
+  WirePair pair(GetParam().rails, create());
+  Random random(13);
+  Sending sending = value_of(random, kValueBytesMax);
+  std::vector<std::byte> place(kValueBytesMax);
+  const Stretch places[] = {{place.data(), place.size()}};
+  pair.remote(1).expect(0, 0, places);
+  pair.wire(0).send_value(sending.parcel(1, 0));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(pair.progress_once());
+  pair.remote(1).expect_nothing();
+  pair.wire(1).close();
+  const std::vector<std::byte> before = place;
+  for (int i = 0; i < 1000 && pair.wire(0).progress(); ++i) pair.progress_once();
+  EXPECT_EQ(place, before);
+  pair.wire(0).close();
+  EXPECT_TRUE(pair.wire(0).is_flushed());
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, WireTest,

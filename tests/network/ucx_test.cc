@@ -148,7 +148,7 @@ TEST_F(UcxNetworkTest, ARankThatDiesEndsTheCallsOfTheOthers) {
     }
   });
   const auto texts = crew.finish(kLimit);
-  for (std::size_t rank = 0; rank + 1 < texts.size(); ++rank) EXPECT_EQ(texts[rank], "peer_lost");
+  for (std::size_t rank = 0; rank + 1 < texts.size(); ++rank) EXPECT_EQ(texts[rank], name_of(Code::peer_lost));
 }
 
 TEST_F(UcxNetworkTest, ADemandThatAnotherHostRefusesEndsTheStartEverywhere) {
