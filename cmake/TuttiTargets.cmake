@@ -26,10 +26,13 @@ endif()
 
 set(TUTTI_FOLDERS "" CACHE INTERNAL "")
 
-# tutti_library(plan USES base PRIVATE_LINKS ...): src/plan and its tests.
+# tutti_library(plan USES base PRIVATE_LINKS ...): src/plan and its tests, but for folders that TUTTI_ABSENT names.
 function(tutti_library name)
   cmake_parse_arguments(ARG "" "" "USES;PRIVATE_LINKS" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  foreach(absent IN LISTS TUTTI_ABSENT)
+    list(FILTER all EXCLUDE REGEX "/src/${absent}/")
+  endforeach()
   set(sources ${all})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   set(tests ${all})

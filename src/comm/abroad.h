@@ -10,7 +10,7 @@
 #include "comm/job.h"
 #include "comm/outside.h"
 #include "comm/side.h"
-#include "transport/ucx/ucx.h"
+#include "transport/ucx.h"
 
 namespace tutti::comm {
 

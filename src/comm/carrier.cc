@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "transport/ucx/rdma_devices.h"
-#include "transport/ucx/ucx.h"
+#include "transport/rdma_devices.h"
+#include "transport/ucx.h"
 
 namespace tutti::comm {
 

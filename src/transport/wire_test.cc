@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "transport/tcp/tcp_wire.h"
-#include "transport/ucx/ucx.h"
+#include "transport/ucx.h"
 #include "transport/wire_for_test.h"
 
 namespace tutti::transport {
@@ -87,6 +87,25 @@ TEST_P(WireTest, AnAnnouncementComesBeforeTheMessageThatFollowsIt) {
   ASSERT_TRUE(pair.progress_until([&] { return pair.messages(1) == 1; }));
   EXPECT_EQ(pair.remote(1).block().head().tag.load(), tag.word);
   EXPECT_EQ(pair.remote(1).block().record(5).count.load(), 9u);
+}
+
+TEST_P(WireTest, WhereNoConnectionWillComeItFailsAndSaysWhy) {
+  WirePair pair(0, create());
+  pair.wire(0).send_token(Port::collective, 0, 1);
+  EXPECT_FALSE(pair.wire(0).is_flushed());
+  pair.wire(0).fail({Code::network, "nobody answers"});
+  EXPECT_EQ(pair.wire(0).progress().text(), "nobody answers");
+  EXPECT_TRUE(pair.wire(0).is_flushed());
+}
+
+TEST_P(WireTest, AConnectionThatAnswersIsKeptAndOwesNothing) {
+  WirePair pair(GetParam().rails, create());
+  pair.wire(0).send_token(Port::collective, 0, 1);
+  ASSERT_TRUE(pair.progress_until([&] { return pair.messages(1) == 1; }));
+  ASSERT_TRUE(pair.progress_until([&] { return !pair.wire(0).has_unacknowledged(); }));
+  for (const Rank rank : {0, 1}) pair.wire(rank).drop_unanswered(std::chrono::milliseconds(0));
+  pair.wire(0).send_token(Port::collective, 0, 2);
+  EXPECT_TRUE(pair.progress_until([&] { return pair.messages(1) == 2; }));
 }
 
 TEST_P(WireTest, WithoutAnyConnectionLeftItFails) {

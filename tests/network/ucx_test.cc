@@ -14,7 +14,7 @@
 #include "tests/network/lab/lab.h"
 #include "tests/process/crew.h"
 #include "tests/process/meeting.h"
-#include "transport/ucx/ucx.h"
+#include "transport/ucx.h"
 #include "tutti/communicator.h"
 
 namespace tutti::network {

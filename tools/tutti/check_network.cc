@@ -7,8 +7,8 @@
 #include "bootstrap/network/selection.h"
 #include "os/environment.h"
 #include "os/network_interfaces.h"
-#include "transport/ucx/rdma_devices.h"
-#include "transport/ucx/ucx.h"
+#include "transport/rdma_devices.h"
+#include "transport/ucx.h"
 
 namespace tutti::tool {
 

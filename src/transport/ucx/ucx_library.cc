@@ -1,7 +1,5 @@
 #include "transport/ucx/ucx_library.h"
 
-#ifdef TUTTI_HAS_UCX
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -76,5 +74,3 @@ Result<const UcxLibrary*> UcxLibrary::of_process() {
 }
 
 }  // namespace tutti::transport
-
-#endif

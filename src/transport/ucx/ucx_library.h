@@ -1,8 +1,6 @@
 // What is used of UCX, found in its library when it is first needed: a process that does not need it does not load it.
 #pragma once
 
-#ifdef TUTTI_HAS_UCX
-
 #include <ucp/api/ucp.h>
 
 #include "tutti/status.h"
@@ -38,5 +36,3 @@ struct UcxLibrary {
 };
 
 }  // namespace tutti::transport
-
-#endif

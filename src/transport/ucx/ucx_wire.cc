@@ -1,7 +1,5 @@
 #include "transport/ucx/ucx_wire.h"
 
-#ifdef TUTTI_HAS_UCX
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -271,5 +269,3 @@ void UcxWire::fetch_value(const FrameHeader& header, const UcxMessage& message, 
 }
 
 }  // namespace tutti::transport
-
-#endif

@@ -1,8 +1,6 @@
 // A wire over UCX, which moves large values straight from the memory of one process to that of another.
 #pragma once
 
-#ifdef TUTTI_HAS_UCX
-
 #include <array>
 #include <chrono>
 #include <deque>
@@ -113,5 +111,3 @@ class UcxWire final : public ConduitWire, private UcxClient {
 };
 
 }  // namespace tutti::transport
-
-#endif

@@ -2,8 +2,6 @@
 // end.
 #include "transport/ucx/ucx_wire.h"
 
-#ifdef TUTTI_HAS_UCX
-
 #include <fmt/format.h>
 
 #include <chrono>
@@ -160,5 +158,3 @@ void UcxWire::close() noexcept {
 }
 
 }  // namespace tutti::transport
-
-#endif

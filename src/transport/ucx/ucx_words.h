@@ -1,8 +1,6 @@
 // What the two ends of a UCX wire tell each other beside frames: over their connection, and in front of every message.
 #pragma once
 
-#ifdef TUTTI_HAS_UCX
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -55,5 +53,3 @@ Word word_of(std::span<const std::byte> bytes) {
 }
 
 }  // namespace tutti::transport
-
-#endif

@@ -1,7 +1,5 @@
 #include "transport/ucx/ucx_worker.h"
 
-#ifdef TUTTI_HAS_UCX
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -282,5 +280,3 @@ void UcxWorker::destroy() noexcept {
 }
 
 }  // namespace tutti::transport
-
-#endif

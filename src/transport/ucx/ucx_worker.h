@@ -1,8 +1,6 @@
 // One worker of UCX, which the wires of a rank share, and the messages that are under way through it.
 #pragma once
 
-#ifdef TUTTI_HAS_UCX
-
 #include <ucp/api/ucp.h>
 
 #include <array>
@@ -138,5 +136,3 @@ class UcxWorker {
 };
 
 }  // namespace tutti::transport
-
-#endif

@@ -1,4 +1,4 @@
-#include "transport/ucx/rdma_devices.h"
+#include "transport/rdma_devices.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,8 +1,10 @@
-#include "transport/ucx/ucx.h"
+#include "transport/ucx.h"
 
+#ifdef TUTTI_HAS_UCX
 #include "transport/ucx/ucx_library.h"
 #include "transport/ucx/ucx_wire.h"
 #include "transport/ucx/ucx_worker.h"
+#endif
 
 namespace tutti::transport {
 
