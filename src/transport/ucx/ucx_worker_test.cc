@@ -28,6 +28,7 @@ class Listener final : public UcxClient {
 class UcxWorkerTest : public testing::Test {
  protected:
   void SetUp() override {
+    setenv("UCX_LOG_LEVEL", "fatal", 0);  // before it is loaded, for the tests that come after in this process
     setenv("UCX_TLS", "tcp,self", 1);
     for (auto& worker : workers_) {
       auto created = UcxWorker::create();
