@@ -116,6 +116,12 @@ std::string Links::ways_to(Rank other) const {
   return ways;
 }
 
+void Links::progress() {
+  const std::lock_guard lock(mutex_);
+  // A failure stays: whoever needs that wire learns of it.
+  for (const auto& [rank, link] : links_) static_cast<void>(link->wire->progress());
+}
+
 std::vector<pollfd> Links::polled() const {
   const std::lock_guard lock(mutex_);
   std::vector<pollfd> polled;

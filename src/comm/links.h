@@ -74,6 +74,9 @@ class Links {
   std::string ways_to(Rank other) const;
   // "UCX 1.13.1 carries data between hosts".
   std::string carriers() const { return dialer_.carriers(); }
+  // Takes what has come over any of them, also for calls that nobody has made yet: what is left there would wake at
+  // once whoever goes to sleep on them.
+  void progress();
   std::vector<pollfd> polled() const;
   // While somebody waits for long.
   void drop_unanswered();

@@ -273,6 +273,7 @@ class Wait {
   void sleep_on_links(Side& side) const {
     Links& links = side.outside()->links();
     links.drop_unanswered();
+    links.progress();
     std::vector<pollfd> polled = links.polled();
     const auto patience = std::clamp<std::chrono::nanoseconds>(waited() / 16, kSleepForMany, kSleepFor);
     ::poll(polled.data(), polled.size(), static_cast<int>(patience / std::chrono::milliseconds(1)));
