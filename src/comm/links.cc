@@ -122,11 +122,9 @@ void Links::progress() {
   for (const auto& [rank, link] : links_) static_cast<void>(link->wire->progress());
 }
 
-std::vector<pollfd> Links::polled() const {
+void Links::add_to(std::vector<pollfd>& polled) const {
   const std::lock_guard lock(mutex_);
-  std::vector<pollfd> polled;
   for (const auto& [rank, link] : links_) link->wire->add_to(polled);
-  return polled;
 }
 
 void Links::drop_unanswered() {

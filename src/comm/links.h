@@ -77,7 +77,7 @@ class Links {
   // Takes what has come over any of them, also for calls that nobody has made yet: what is left there would wake at
   // once whoever goes to sleep on them.
   void progress();
-  std::vector<pollfd> polled() const;
+  void add_to(std::vector<pollfd>& polled) const;
   // While somebody waits for long.
   void drop_unanswered();
   // Until what was sent has come to the other machines, which closing a connection does not wait for.

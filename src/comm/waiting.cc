@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "comm/blame.h"
@@ -247,7 +248,7 @@ class Wait {
     bool is_over = false;
     for (int i = 0; i < kLastLooks && !is_over; ++i) is_over = progress() || find_ended() != nullptr;
     if (!is_over && waits_for_network()) {
-      sleep_on_links(side);
+      sleep_on_links();
     } else if (!is_over) {
       const Deadline wake = Deadline::after(os::now(), is_alone ? kSleepFor : kSleepForMany);
       os::futex_wait(bell.rings, rings, {std::min(wake.at, deadline_.at)});
@@ -270,11 +271,16 @@ class Wait {
 
   // What comes over the network wakes at once; signals of ranks of this host are looked for now and then, ever more
   // rarely the longer nothing happens.
-  void sleep_on_links(Side& side) const {
-    Links& links = side.outside()->links();
-    links.drop_unanswered();
-    links.progress();
-    std::vector<pollfd> polled = links.polled();
+  void sleep_on_links() const {
+    std::set<Side*> sides;
+    std::vector<pollfd> polled;
+    for (const auto& [side, operation] : pending_) {
+      if (side->outside() == nullptr || !sides.insert(side).second) continue;
+      Links& links = side->outside()->links();
+      links.drop_unanswered();
+      links.progress();
+      links.add_to(polled);
+    }
     const auto patience = std::clamp<std::chrono::nanoseconds>(waited() / 16, kSleepForMany, kSleepFor);
     ::poll(polled.data(), polled.size(), static_cast<int>(patience / std::chrono::milliseconds(1)));
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "bootstrap/store/place_for_test.h"
 #include "tests/network/job.h"
 
 namespace tutti::network {
@@ -70,6 +71,26 @@ TEST_F(Quiet, AMessageThatNobodyAsksForYetWakesNobody) {
     const Status status = communicator.receive(data, 0);
     ++board.released();
     return failure.empty() ? failure_of(status) : failure;
+  });
+  job.expect_success();
+}
+
+// The first of them has no connections to sleep on.
+TEST_F(Quiet, AGroupOfACommunicatorOnAHostAndOneBeyondItSleepsToo) {
+  const Lab lab = create();
+  const bootstrap::TemporaryDirectory directory;
+  Job job(lab, {0, 0, 1}, [&](Communicator& everybody) -> std::string {
+    if (everybody.rank() == 2) {
+      dawdle();
+      return failure_of(everybody.barrier());
+    }
+    auto neighbours =
+        Communicator::create({.rank = everybody.rank(), .size = 2, .store = "file:" + (directory / "neighbours")});
+    if (!neighbours) return spoken(neighbours.status());
+    Group group;
+    group.add(*neighbours, {.collective = plan::Collective::barrier});
+    group.add(everybody, {.collective = plan::Collective::barrier});
+    return awake_while([&] { return group.run(); });
   });
   job.expect_success();
 }
