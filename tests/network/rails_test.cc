@@ -1,6 +1,7 @@
 // Hosts with several networks, or with unusual ones: all that can be used is used, what breaks is done without.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "tests/conformance/scenario.h"
@@ -15,6 +16,8 @@ using lab::Link;
 using std::chrono::seconds;
 
 class Rails : public OnHosts {};
+
+std::string failure_of(const Status& status) { return status ? "" : spoken(status); }
 
 std::string add_up(Communicator& communicator, std::size_t count) {
   std::vector<std::int32_t> data(count);
@@ -92,6 +95,34 @@ TEST_F(Rails, AJobGoesOnWhenOneBreaks) {
     expect_in(job.logs(), {Lab::interface_name(broken.rail), "is no longer used"});
     if (HasFailure()) return;
   }
+}
+
+// A sender whose connections are full asks ever more rarely whether there is room again, so it learns late that nobody
+// answers. The receiver, which has nothing to send, learns it in time and tells.
+TEST_F(Rails, OneThatBreaksWhileTheReceiverTakesNothingIsDoneWithoutSoon) {
+  constexpr std::size_t kCount = 16 << 20;
+  Lab lab = create({.rails = {{}, {}}});
+  const Board board;
+  Job job(lab, {0, 1},
+          [&](Communicator& communicator) -> std::string {
+            if (const Status status = communicator.barrier(); !status) return spoken(status);
+            std::vector<std::int32_t> data(kCount, communicator.rank() == 0 ? 7 : 0);
+            ++board.started();
+            if (communicator.rank() == 0) return failure_of(communicator.send(std::span<const std::int32_t>(data), 1));
+            if (!Board::wait_for(board.released(), 1)) return "never released";
+            const Time begin = os::now();
+            if (const Status status = communicator.receive(std::span(data), 0); !status) return spoken(status);
+            const double waited = static_cast<double>(os::now().ns - begin.ns) * 1e-9;
+            if (std::count(data.begin(), data.end(), 7) != kCount) return "it has received something else";
+            return waited < 8 ? "" : fmt::format("it took {:.1f} s", waited);
+          },
+          {.times = {.call = seconds(60)}, .environment = {{"TUTTI_SILENCE", "2"}}});
+  ASSERT_TRUE(Board::wait_for(board.started(), 2)) << job.logs();
+  ::usleep(4'000'000);  // for so long it takes nothing
+  ASSERT_TRUE(lab.set_link(0, 1, Link::unplugged));
+  ++board.released();
+  job.expect_success();
+  expect_in(job.logs(), {"eth1", "is no longer used"});
 }
 
 TEST_F(Rails, AJobEndsWithASentenceWhenAllBreak) {
