@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,10 +39,16 @@ class Crew {
     std::vector<Shrunk> shrunk;
     bool is_shrinking = false;
     std::optional<Deadline> shrinks_until;  // shrinks by itself whenever somebody has gone
+    std::uint64_t circle = 0;               // that shrinks; 0: all do
+    bootstrap::Roster circle_roster;
+    std::set<ActorId> gone;
 
     void on_gone(const bootstrap::Departure& departure) override {
       told.push_back({crew->world.now(), departure});
-      if (shrinks_until && departure.rank != member->rank()) shrink(*shrinks_until);
+      const ActorId actor = member->roster().ranks[static_cast<std::size_t>(departure.rank)].contact.id;
+      gone.insert(actor);
+      const bool concerns = circle == 0 || circle_roster.rank_of(actor) != kNoRank;
+      if (shrinks_until && departure.rank != member->rank() && concerns) shrink(*shrinks_until);
     }
     void on_notice(Rank from, std::span<const std::byte> bytes) override { notices.emplace_back(from, text_of(bytes)); }
     Bytes on_question(Rank from, std::span<const std::byte> bytes) override {
@@ -52,16 +59,23 @@ class Crew {
     void shrink(Deadline deadline) {
       if (is_shrinking || deadline.has_passed(crew->world.now())) return;
       is_shrinking = true;
-      member->shrink(deadline, [this](Result<bootstrap::Joined> result) {
+      const auto done = [this](Result<bootstrap::Joined> result) {
         is_shrinking = false;
         Shrunk outcome{crew->world.now(), result.status(), 0, kNoRank, {}};
         if (result) {
           outcome.epoch = result->roster.epoch;
           outcome.rank = result->rank;
           for (const auto& participant : result->roster.ranks) outcome.roster.push_back(participant.contact.id);
+          circle_roster = result->roster;
         }
         shrunk.push_back(std::move(outcome));
-      });
+        // All are told anew of who is gone from a job; a circle finds it out by itself.
+        if (circle == 0 || !result || !shrinks_until) return;
+        for (const ActorId actor : shrunk.back().roster)
+          if (gone.contains(actor)) return shrink(*shrinks_until);
+      };
+      if (circle == 0) return member->shrink(deadline, done);
+      member->shrink_circle(circle, circle_roster, deadline, done);
     }
   };
 
@@ -91,6 +105,17 @@ class Crew {
   Rank size() const { return static_cast<Rank>(ranks.size()); }
   bool lives(Rank rank) { return world.lives(id(rank)); }
   void crash(Rank rank) { world.crash(id(rank)); }
+  // From now on these shrink among themselves.
+  void make_circle(std::uint64_t name, const std::vector<Rank>& members) {
+    bootstrap::Roster roster{.epoch = 1, .ranks = {}};
+    for (const Rank rank : members) {
+      roster.ranks.push_back({(*this)[rank].contact, {fmt::format("node{}", rank / 8), 100 + rank}, {}});
+    }
+    for (const Rank rank : members) {
+      (*this)[rank].circle = name;
+      (*this)[rank].circle_roster = roster;
+    }
+  }
   // Both ways.
   void separate(const std::vector<ActorId>& one, const std::vector<ActorId>& other) {
     world.cut(one, other);

@@ -208,6 +208,66 @@ TEST(Shrink, ManyRanksAgreeQuickly) {
   }
 }
 
+TEST(Shrink, ACircleShrinksAgainAndAgainWhileTheOthersGoOn) {
+  World world(10);
+  Crew crew(world, 8);
+  crew.make_circle(7, {1, 2, 4, 5, 7});
+  world.run_for(1s);
+  for (const Rank victim : {2, 7}) {
+    crew.crash(victim);
+    world.run_for(500ms);
+    for (const Rank rank : {1, 4, 5}) crew[rank].shrink(Deadline::after(world.now(), 5s));
+    if (victim == 2) crew[7].shrink(Deadline::after(world.now(), 5s));
+    world.run_for(1s);
+  }
+  Rank expected = 0;
+  for (const Rank rank : {1, 4, 5}) {
+    ASSERT_EQ(crew[rank].shrunk.size(), 2u);
+    EXPECT_EQ(crew[rank].shrunk[0].roster, ids(crew, {1, 4, 5, 7}));
+    EXPECT_EQ(crew[rank].shrunk[1].roster, ids(crew, {1, 4, 5}));
+    EXPECT_EQ(crew[rank].shrunk[1].epoch, 3u);
+    EXPECT_EQ(crew[rank].shrunk[1].rank, expected++);
+    EXPECT_EQ(crew[rank].member->roster().size(), 8) << "the job has not shrunk";
+  }
+  EXPECT_TRUE(crew[0].shrunk.empty());
+}
+
+TEST(Shrink, ACircleShrinksAfterTheJobHas) {
+  World world(11);
+  Crew crew(world, 6);
+  world.run_for(1s);
+  crew.crash(2);
+  world.run_for(500ms);
+  shrink_all(crew);
+  world.run_for(1s);
+  crew.make_circle(7, {1, 2, 4, 5});  // made before rank 2 died, as it were
+  crew.crash(5);
+  world.run_for(500ms);
+  for (const Rank rank : {1, 4}) crew[rank].shrink(Deadline::after(world.now(), 5s));
+  world.run_for(2s);
+  for (const Rank rank : {1, 4}) {
+    ASSERT_EQ(crew[rank].shrunk.size(), 2u);
+    ASSERT_TRUE(crew[rank].shrunk[1].status) << crew[rank].shrunk[1].status.text();
+    EXPECT_EQ(crew[rank].shrunk[1].roster, ids(crew, {1, 4}));
+  }
+}
+
+TEST(Shrink, WhoOfACircleLivesAndDoesNotCallIsWaitedForAndNamed) {
+  World world(12);
+  Crew crew(world, 6);
+  crew.make_circle(7, {0, 3, 4, 5});
+  world.run_for(1s);
+  crew.crash(4);
+  for (const Rank rank : {0, 5}) crew[rank].shrink(Deadline::after(world.now(), 5s));
+  world.run_for(6s);
+  for (const Rank rank : {0, 5}) {
+    ASSERT_EQ(crew[rank].shrunk.size(), 1u);
+    EXPECT_EQ(crew[rank].shrunk[0].status.text(),
+              "shrink waited 5 s for rank 1 of 4, which lives but has not called it; call shrink on every rank that is "
+              "to go on");
+  }
+}
+
 TEST(MayDecide, SetsThatMayDecideShareALivingRank) {
   constexpr Rank kSize = 5;
   const auto set_of = [](unsigned bits) {
@@ -237,11 +297,18 @@ Nature nature_of(std::uint64_t seed) {
 // One job with random disturbances while all ranks shrink.
 class Trial {
  public:
-  explicit Trial(std::uint64_t seed)
+  enum class Who : std::uint8_t { all, circle };
+
+  explicit Trial(std::uint64_t seed, Who who = Who::all)
       : is_slow_(seed % 2 == 0),
         world_(seed, nature_of(seed)),
         random_(world_.random()),
-        crew_(world_, static_cast<Rank>(2 + random_.below(16))) {}
+        crew_(world_, static_cast<Rank>(2 + random_.below(16))),
+        who_(who) {
+    for (Rank rank = 0; rank < crew_.size(); ++rank)
+      if (who == Who::all || random_.below(2) == 0) members_.push_back(rank);
+    if (who == Who::circle) crew_.make_circle(7, members_);
+  }
 
   std::string run() {
     world_.run_for(std::chrono::milliseconds(300 + random_.below(1500)));
@@ -249,7 +316,7 @@ class Trial {
     for (auto count = random_.below(5); count > 0; --count) disturb();
     const Deadline deadline{after(last_, 5s)};
     const std::uint64_t spread_ms = random_.below(2) == 0 ? 5 : 400;
-    for (Rank rank = 0; rank < crew_.size(); ++rank) begin_shrink(rank, deadline, spread_ms);
+    for (const Rank rank : members_) begin_shrink(rank, deadline, spread_ms);
     world_.run_until([] { return false; }, after(deadline.at, 50ms));
     std::string fault = judge_rosters();
     if (!fault.empty()) return fault;
@@ -313,7 +380,7 @@ class Trial {
 
   // Whether somebody has another roster for the same epoch. Nobody meets whoever had died before.
   bool has_another(Rank rank, const Crew::Shrunk& one) {
-    for (Rank other = 0; other < crew_.size(); ++other)
+    for (const Rank other : members_)
       for (const auto& with : crew_[other].shrunk) {
         if (!with.status || with.epoch != one.epoch || with.roster == one.roster) continue;
         const bool was_before = died_.contains(rank) && died_[rank] <= with.time;
@@ -323,7 +390,7 @@ class Trial {
     return false;
   }
   std::string judge_rosters() {
-    for (Rank rank = 0; rank < crew_.size(); ++rank) {
+    for (const Rank rank : members_) {
       const auto& shrunk = crew_[rank].shrunk;
       for (const auto& one : shrunk) {
         if (!one.status && one.status.text().empty()) return fmt::format("rank {}: no sentence", rank);
@@ -347,24 +414,26 @@ class Trial {
   }
   // By some that went on without them and have died since.
   bool were_all_left_out() {
-    for (Rank rank = 0; rank < crew_.size(); ++rank)
+    for (const Rank rank : members_)
       if (crew_.lives(rank) && crew_[rank].shrunk.back().status.code() != Code::aborted) return false;
     return true;
   }
   std::string judge_last() {
     std::size_t living = 0;
-    for (Rank rank = 0; rank < crew_.size(); ++rank) living += crew_.lives(rank) ? 1 : 0;
+    for (const Rank rank : members_) living += crew_.lives(rank) ? 1 : 0;
     if (living == 0 || is_cut_for_good_) return {};
     if (gone_on_ == 0) return were_all_left_out() ? "" : fmt::format("none of {} ranks goes on", living);
     const auto& [epoch, roster] = *installed_.rbegin();
     for (const ActorId actor : roster)
       if (!world_.lives(actor)) return fmt::format("the last roster, of epoch {}, holds a dead rank", epoch);
-    for (Rank rank = 0; rank < crew_.size(); ++rank) {
+    for (const Rank rank : members_) {
       if (!crew_.lives(rank)) continue;
       const bool is_in = std::ranges::count(roster, crew_.id(rank)) == 1;
       const auto& last = crew_[rank].shrunk.back();
       if (is_in && last.epoch != epoch) return fmt::format("rank {} does not know that it is in", rank);
-      if (!is_in && last.status && !was_put_out(rank)) return fmt::format("rank {} does not know that it is out", rank);
+      // One that a circle leaves out learns it when it asks.
+      if (!is_in && last.status && who_ == Who::all && !was_put_out(rank))
+        return fmt::format("rank {} does not know that it is out", rank);
     }
     return {};
   }
@@ -373,6 +442,8 @@ class Trial {
   World world_;
   Random& random_;
   Crew crew_;
+  Who who_;
+  std::vector<Rank> members_;  // who shrinks
   Time last_;
   std::map<std::uint64_t, std::vector<ActorId>> installed_;
   std::map<Rank, Time> died_;
@@ -385,6 +456,12 @@ class Trial {
 TEST(Shrink, SurvivorsAgreeWithinFiveSecondsOfTheLastDisturbance) {
   EXPECT_EQ(run_seeds("bin/sim_test", "Shrink.SurvivorsAgreeWithinFiveSecondsOfTheLastDisturbance", kSeeds,
                       [](std::uint64_t seed) { return Trial(seed).run(); }),
+            "");
+}
+
+TEST(Shrink, SurvivorsOfACircleAgreeAsSoonWhileTheOthersGoOn) {
+  EXPECT_EQ(run_seeds("bin/sim_test", "Shrink.SurvivorsOfACircleAgreeAsSoonWhileTheOthersGoOn", kSeeds,
+                      [](std::uint64_t seed) { return Trial(seed, Trial::Who::circle).run(); }),
             "");
 }
 

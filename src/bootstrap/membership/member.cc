@@ -54,10 +54,11 @@ void Member::receive(ActorId from, std::span<const std::byte> bytes) {
   const auto message = parse_member_message(bytes);
   if (!message || is_over_) return;
   const auto found = rank_of_.find(from);
-  if (found == rank_of_.end()) return answer_stranger(from, message->epoch);
+  if (found == rank_of_.end()) return answer_stranger(from, message->circle == 0 ? message->epoch : 0);
   const Rank rank = found->second;
   // Whoever has ended is not listened to, even if something it said arrives later: others count on that.
   if (rank == self_ || certain_.contains(rank)) return;
+  if (message->circle != 0) return hear_in_circle(from, *message);
   if (const auto* chosen = std::get_if<Chosen>(&message->body)) {
     follow(message->epoch, *chosen);
     if (!is_over_) wake_in_time();
@@ -92,14 +93,16 @@ void Member::hear(Rank from, const MemberBody& body) {
   if (const auto* standing = std::get_if<Standing>(&body)) shrink_->hear(from, *standing);
 }
 
-void Member::tell(Rank rank, MemberBody body) {
+void Member::tell(Rank rank, MemberBody body) { send(rank, {roster_.epoch, std::move(body)}); }
+
+void Member::send(Rank rank, const MemberMessage& message) {
   const Time now = world_.now();
   const auto edge = edges_.find(rank);
   if (edge == edges_.end())
     guests_[rank] = now;
   else if (!edge->second.needs_news)  // those do not wait for a sign of life
     edge->second.say_at = std::max(edge->second.say_at, later(now, settings_.heartbeat));
-  world_.send(contact_of(rank), encode(MemberMessage{roster_.epoch, std::move(body)}));
+  world_.send(contact_of(rank), encode(message));
 }
 
 void Member::spread(const MemberBody& body, Rank except) {
@@ -121,6 +124,7 @@ void Member::note_gone(Gone gone, Rank from) {
   gone_[gone.rank] = gone;
   if (gone.rank != self_) {
     if (is_certain) certain_.insert(gone.rank);
+    if (is_certain) note_ended(contact_of(gone.rank).id);
     edges_.erase(gone.rank);
     if (is_certain) {
       guests_.erase(gone.rank);
@@ -198,6 +202,7 @@ void Member::wake() {
   look_at_questions();
   look_at_guests();
   if (!is_over_) shrink_->look();
+  for (const auto& [name, circle] : circles_) circle->look();
   former_.reset();
   if (!is_over_) wake_in_time();
 }
@@ -256,6 +261,7 @@ void Member::leave() {
   const Status why(Code::aborted, fmt::format("rank {} has left", self_), Scope::communicator);
   fail_questions([](const Asked&) { return true; }, [&](const Asked&) { return why; });
   if (auto sink = std::exchange(shrink_sink_, nullptr)) sink(why);
+  for (const auto& [name, circle] : circles_) circle->end(why);
 }
 
 void Member::wake_in_time() {
@@ -263,6 +269,7 @@ void Member::wake_in_time() {
   for (const auto& [rank, edge] : edges_) next = std::min({next, edge.say_at, later(edge.heard, settings_.silence)});
   for (const auto& [rank, used] : guests_) next = std::min(next, later(used, settings_.idle));
   for (const auto& [id, asked] : asked_) next = std::min({next, asked.send_at, asked.deadline.at});
+  for (const auto& [name, circle] : circles_) next = std::min(next, circle->next());
   if (shrink_->is_called()) next = std::min(next, shrink_->next());
   if (looks_soon_ || (unasked_ && shrink_sink_)) next = world_.now();
   wake_planned_ = next;

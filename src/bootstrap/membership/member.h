@@ -15,6 +15,7 @@
 
 #include "base/deadline.h"
 #include "base/world.h"
+#include "bootstrap/membership/circle.h"
 #include "bootstrap/membership/joiner.h"
 #include "bootstrap/membership/member_message.h"
 #include "bootstrap/membership/notices.h"
@@ -42,7 +43,7 @@ class MemberOwner {
 };
 
 // Keeps connections to a logarithm of the ranks. Others are made when they are needed and go when they are idle.
-class Member final : public Actor, private Shrink::Side {
+class Member final : public Actor, private Shrink::Side, private Circle::Host {
  public:
   struct Settings {
     std::chrono::nanoseconds heartbeat = std::chrono::seconds(1);
@@ -73,6 +74,9 @@ class Member final : public Actor, private Shrink::Side {
   // member is of from then on (survivors in the order of their old ranks), or with a sentence. Who has died while they
   // agreed may be in it; on_gone then tells that at once, and the next shrink drops it.
   void shrink(Deadline deadline, ShrinkSink sink);
+  // The same among the ranks of a roster, which bears that name on all of them and is not 0: of these, every one that
+  // goes on calls it. The next call of that name goes on from what was agreed on; its roster does not matter.
+  void shrink_circle(std::uint64_t name, const Roster& roster, Deadline deadline, ShrinkSink sink);
   // Says goodbye, so that nobody takes the end of this process for a death. Nothing is done afterwards.
   void leave();
 
@@ -99,8 +103,17 @@ class Member final : public Actor, private Shrink::Side {
   void decided(const Chosen& chosen) override;
   void failed(Status why) override;
 
+  // Circle::Host
+  void tell_actor(ActorId to, MemberMessage message) override;
+  bool has_ended(ActorId actor) const override { return ended_.contains(actor); }
+  bool is_silent(ActorId actor) const override;
+  void learn_ended(ActorId actor, ActorId by) override;
+  void hear_in_circle(ActorId from, const MemberMessage& message);
+  void note_ended(ActorId actor);
+
   const Contact& contact_of(Rank rank) const { return roster_.ranks[static_cast<std::size_t>(rank)].contact; }
   void begin_epoch();
+  void send(Rank rank, const MemberMessage& message);
   void hear(Rank from, const MemberBody& body);
   void heard_gone(Rank from, const Gone& gone);
   void spread(const MemberBody& body, Rank except);
@@ -131,7 +144,9 @@ class Member final : public Actor, private Shrink::Side {
   std::map<ActorId, Rank> rank_of_;
   bool is_over_ = false;  // has left, or was left out
   std::map<Rank, Gone> gone_;
-  std::set<Rank> certain_;  // those of them that are not merely silent
+  std::set<Rank> certain_;                                    // those of them that are not merely silent
+  std::set<ActorId> ended_;                                   // those of all epochs
+  std::map<std::uint64_t, std::unique_ptr<Circle>> circles_;  // that were ever shrunk: others may still ask
   std::map<Rank, Edge> edges_;
   std::map<Rank, Time> guests_;  // who else there is a connection to, and when it was used last
   Notices notices_;

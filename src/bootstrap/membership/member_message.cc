@@ -142,6 +142,9 @@ bool read(ByteReader& reader, Standing& standing) {
 }
 bool read(ByteReader& reader, Chosen& chosen) { return get(reader, chosen.survivors) && get(reader, chosen.ended); }
 
+// In place of a kind: a circle, then the message.
+constexpr auto kInCircle = static_cast<std::uint8_t>(kMemberKinds + std::variant_size_v<MemberBody>);
+
 // The kind of a body is its place in the variant.
 template <std::size_t index = 0>
 bool read_body(std::size_t kind, ByteReader& reader, MemberBody& body) {
@@ -156,6 +159,10 @@ bool read_body(std::size_t kind, ByteReader& reader, MemberBody& body) {
 
 Bytes encode(const MemberMessage& message) {
   Bytes bytes;
+  if (message.circle != 0) {
+    append_number(bytes, kInCircle);
+    append_number(bytes, message.circle);
+  }
   append_number(bytes, static_cast<std::uint8_t>(kMemberKinds + message.body.index()));
   append_number(bytes, message.epoch);
   Writer writer{bytes};
@@ -165,11 +172,16 @@ Bytes encode(const MemberMessage& message) {
 
 Result<MemberMessage> parse_member_message(std::span<const std::byte> bytes) {
   ByteReader reader(bytes);
-  const auto kind = reader.number<std::uint8_t>();
-  const auto epoch = reader.number<std::uint64_t>();
+  auto kind = reader.number<std::uint8_t>();
   MemberMessage message;
-  if (!epoch || *kind < kMemberKinds || !read_body(*kind - kMemberKinds, reader, message.body) ||
-      !reader.rest().empty())
+  const bool is_in_circle = kind == kInCircle;
+  if (is_in_circle) {
+    message.circle = reader.number<std::uint64_t>().value_or(0);
+    kind = reader.number<std::uint8_t>();
+  }
+  const auto epoch = reader.number<std::uint64_t>();
+  if (!epoch || is_in_circle != (message.circle != 0) || *kind < kMemberKinds ||
+      !read_body(*kind - kMemberKinds, reader, message.body) || !reader.rest().empty())
     return invalid_argument(fmt::format("{} bytes are no message of a member", bytes.size()));
   message.epoch = *epoch;
   return message;

@@ -116,6 +116,7 @@ using MemberBody = std::variant<Heartbeat, Gone, Notice, Question, Answer, Prepa
 struct MemberMessage {
   std::uint64_t epoch = 0;  // of the roster that ranks are those of
   MemberBody body;
+  std::uint64_t circle = 0;  // whose roster that is; 0: that of all
   bool operator==(const MemberMessage&) const = default;
 };
 

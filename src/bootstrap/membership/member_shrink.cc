@@ -115,9 +115,55 @@ void Member::put_out(const Chosen& chosen) {
       rank_text(roster_, self_), ranks_text(others), roster_.size());
   fail_questions([](const Asked&) { return true; },
                  [&](const Asked&) { return Status(Code::aborted, text, Scope::communicator); });
+  for (const auto& [name, circle] : circles_) circle->end({Code::aborted, text, Scope::communicator});
   if (const auto sink = std::exchange(shrink_sink_, nullptr))
     return sink(Status(Code::aborted, text, Scope::communicator));
   owner_.on_gone({self_, GoneKind::silent, others.empty() ? self_ : others.front(), text});
+}
+
+void Member::shrink_circle(std::uint64_t name, const Roster& roster, Deadline deadline, ShrinkSink sink) {
+  if (is_over_) return sink(Status(Code::invalid_usage, "this rank takes part no more", Scope::communicator));
+  auto& circle = circles_[name];
+  Circle::Host& host = *this;
+  if (circle == nullptr) circle = std::make_unique<Circle>(world_, host, name, roster, contact_of(self_).id);
+  circle->shrink(deadline, std::move(sink));
+  wake_in_time();
+}
+
+void Member::hear_in_circle(ActorId from, const MemberMessage& message) {
+  if (const auto found = circles_.find(message.circle); found != circles_.end()) {
+    found->second->hear(from, message);
+    if (!is_over_) wake_in_time();
+    return;
+  }
+  const MemberBody& body = message.body;
+  if (const auto* prepare = std::get_if<Prepare>(&body))
+    tell_actor(from, {message.epoch, NotCalled{prepare->ballot}, message.circle});
+}
+
+void Member::tell_actor(ActorId to, MemberMessage message) {
+  // Others have ended, or the job went on without them.
+  if (const auto found = rank_of_.find(to); found != rank_of_.end() && !certain_.contains(found->second))
+    send(found->second, message);
+}
+
+bool Member::is_silent(ActorId actor) const {
+  const auto found = rank_of_.find(actor);
+  return found == rank_of_.end() || is_silent(found->second);
+}
+
+void Member::learn_ended(ActorId actor, ActorId by) {
+  const auto found = rank_of_.find(actor);
+  if (found == rank_of_.end()) return note_ended(actor);
+  const auto witness = rank_of_.find(by);
+  const Rank by_rank = witness == rank_of_.end() ? self_ : witness->second;
+  if (!certain_.contains(found->second))
+    note_gone({found->second, GoneKind::dead, by_rank, "its process has ended"}, by_rank);
+}
+
+void Member::note_ended(ActorId actor) {
+  ended_.insert(actor);
+  for (const auto& [name, circle] : circles_) circle->note_ended(actor);
 }
 
 }  // namespace tutti::bootstrap

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "bootstrap/membership/meeting_message.h"
 #include "bootstrap/membership/member_message.h"
 #include "bootstrap/membership/neighbours.h"
@@ -59,6 +61,19 @@ TEST(MemberMessage, WhatIsWrittenIsReadAndNoPartOfItIs) {
       EXPECT_FALSE(parse_member_message(std::span(bytes).first(count))) << body.index() << " " << count;
     EXPECT_FALSE(parse_meeting_message(bytes));
   }
+}
+
+TEST(MemberMessage, NamesTheCircleThatItIsSaidIn) {
+  const MemberMessage message{4, NotCalled{{3, 1}}, 77};
+  const Bytes bytes = encode(message);
+  const auto read = parse_member_message(bytes);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, message);
+  for (std::size_t count = 0; count < bytes.size(); ++count)
+    EXPECT_FALSE(parse_member_message(std::span(bytes).first(count))) << count;
+  Bytes nameless = bytes;
+  std::fill(nameless.begin() + 1, nameless.begin() + 9, std::byte{0});
+  EXPECT_FALSE(parse_member_message(nameless)) << "0 is no circle, but all";
 }
 
 TEST(MemberMessage, ListsThatDoNotAscendAndCountsThatAreNotThereAreRefused) {
