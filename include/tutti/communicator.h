@@ -145,7 +145,9 @@ class Communicator {
 
   // The ranks that are left as a communicator of their own, in the order of their ranks here. All of them call this,
   // usually because this communicator has ended with peer_lost; it has ended in any case when this returns. They agree
-  // on who they are although messages get lost. For communicators that were started with an Identifier.
+  // on who they are although messages get lost. For communicators that were started with an Identifier, and those that
+  // were split off such. Should one more be lost, this may be called again, here or on what it returned; on one of the
+  // two by all.
   Result<Communicator> shrink(std::chrono::nanoseconds timeout = std::chrono::seconds(5));
   // A communicator of these ranks, which keep their ranks, and of newcomers, who call create() with the same identifier
   // and size. All ranks of this one call this.

@@ -74,7 +74,12 @@ constexpr std::chrono::nanoseconds kPortraitFor = std::chrono::seconds(5);
 }  // namespace
 
 Abroad::Abroad(std::shared_ptr<Job> job, std::vector<ActorId> actors, Side& side, const Links::Shape& shape)
-    : job_(std::move(job)), actors_(std::move(actors)), side_(side), shape_(shape), links_(shape_, dialer()) {
+    : job_(std::move(job)),
+      actors_(std::move(actors)),
+      is_whole_(job_->standing().roster.ranks.size() == actors_.size()),
+      side_(side),
+      shape_(shape),
+      links_(shape_, dialer()) {
   job_->enrol(shape_.communicator, *this);
 }
 
@@ -198,20 +203,14 @@ std::unique_ptr<Outside> Abroad::part(std::span<const Rank> ranks, Side& side, c
   return std::make_unique<Abroad>(job_, std::move(actors), side, shape);
 }
 
-Result<std::vector<Rank>> Abroad::agree_on_survivors(Deadline deadline) {
-  const auto before = job_->standing().roster;
-  if (before.ranks.size() != actors_.size()) {
-    return Status(Code::unsupported,
-                  fmt::format("this communicator has {} of the job's {} ranks; shrink the one that all of them are in, "
-                              "then split it again",
-                              actors_.size(), before.ranks.size()));
-  }
-  TUTTI_ASSIGN(const bootstrap::Joined joined, job_->shrink(deadline));
-  std::vector<Rank> ranks;
+Result<Survivors> Abroad::agree_on_survivors(Deadline deadline) {
+  TUTTI_ASSIGN(const bootstrap::Joined joined,
+               is_whole_ ? job_->shrink(deadline) : job_->shrink_circle(shape_.communicator, actors_, deadline));
+  Survivors survivors{.ranks = {}, .epoch = joined.roster.epoch};
   for (const bootstrap::Participant& participant : joined.roster.ranks) {
-    ranks.push_back(rank_of(participant.contact.id));
+    survivors.ranks.push_back(rank_of(participant.contact.id));
   }
-  return ranks;
+  return survivors;
 }
 
 bool Abroad::is_gone(Rank rank) const { return !job_->why_gone(actor(rank)).empty(); }

@@ -28,7 +28,7 @@ class Abroad final : public Outside, private JobListener {
   std::string portrait_of(Rank rank) override;
   std::uint64_t name() const override { return shape_.communicator; }
   std::unique_ptr<Outside> part(std::span<const Rank> ranks, Side& side, const Links::Shape& shape) const override;
-  Result<std::vector<Rank>> agree_on_survivors(Deadline deadline) override;
+  Result<Survivors> agree_on_survivors(Deadline deadline) override;
   void offer(std::uint64_t name, Bytes bytes) override { job_->offer(name, std::move(bytes)); }
   Result<Bytes> obtain(Rank rank, std::uint64_t name, Deadline deadline) override {
     return job_->obtain(actor(rank), name, deadline);
@@ -49,6 +49,7 @@ class Abroad final : public Outside, private JobListener {
 
   std::shared_ptr<Job> job_;
   std::vector<ActorId> actors_;
+  bool is_whole_;  // all ranks of the job are in it, as far as they take part
   Side& side_;
   Links::Shape shape_;
   transport::CreateUcxWire create_ucx_wire_;  // empty until there is a wire over UCX

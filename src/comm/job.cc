@@ -132,7 +132,7 @@ void Job::install(const bootstrap::Joined& joined) {
   const std::lock_guard lock(mutex_);
   standing_ = joined;
   for (const bootstrap::Participant& participant : joined.roster.ranks) {
-    contacts_[participant.contact.id] = participant.contact;
+    participants_[participant.contact.id] = participant;
   }
 }
 
@@ -141,13 +141,12 @@ bootstrap::Joined Job::standing() const {
   return standing_;
 }
 
-Result<bootstrap::Joined> Job::shrink(Deadline deadline) {
+Result<bootstrap::Joined> Job::wait_for_agreement(const Agree& agree) {
   std::condition_variable is_decided;
   std::mutex mutex;
   std::optional<Result<Joined>> decided;
   courier_->run([&] {
-    member_->shrink(deadline, [&, this](Result<Joined> result) {
-      if (result) install(*result);
+    agree(*member_, [&](Result<Joined> result) {
       const std::lock_guard lock(mutex);
       decided = std::move(result);
       is_decided.notify_one();
@@ -156,6 +155,28 @@ Result<bootstrap::Joined> Job::shrink(Deadline deadline) {
   std::unique_lock lock(mutex);
   is_decided.wait(lock, [&] { return decided.has_value(); });
   return *std::move(decided);
+}
+
+Result<bootstrap::Joined> Job::shrink(Deadline deadline) {
+  return wait_for_agreement([&, this](bootstrap::Member& member, bootstrap::Member::ShrinkSink sink) {
+    // Before anything else happens on the job's thread: what it hears next is in terms of the new ranks.
+    member.shrink(deadline, [this, sink = std::move(sink)](Result<Joined> result) {
+      if (result) install(*result);
+      sink(std::move(result));
+    });
+  });
+}
+
+Result<bootstrap::Joined> Job::shrink_circle(std::uint64_t communicator, const std::vector<ActorId>& actors,
+                                             Deadline deadline) {
+  bootstrap::Roster roster{.epoch = 1, .ranks = {}};
+  {
+    const std::lock_guard lock(mutex_);
+    for (const ActorId actor : actors) roster.ranks.push_back(participants_.at(actor));
+  }
+  return wait_for_agreement([&](bootstrap::Member& member, bootstrap::Member::ShrinkSink sink) {
+    member.shrink_circle(communicator, roster, deadline, std::move(sink));
+  });
 }
 
 void Job::set_offer(ActorId actor, bootstrap::Offer offer, UcxStance stance) {
@@ -187,7 +208,7 @@ Result<rpc::Conduit> Job::dial(ActorId actor, std::uint32_t rail, std::span<cons
   Contact contact;
   {
     const std::lock_guard lock(mutex_);
-    contact = contacts_[actor];
+    contact = participants_[actor].contact;
   }
   // Of its addresses the one on this network: the port is part of it, the scope of a link-local one is ours.
   const auto known = std::exchange(contact.addresses, {});

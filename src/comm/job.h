@@ -56,6 +56,9 @@ class Job : private bootstrap::MemberOwner {
   bootstrap::Joined standing() const;
   // Survivors agree on who is left. All of them call this.
   Result<bootstrap::Joined> shrink(Deadline deadline);
+  // The same for those of one communicator; the others go on as before.
+  Result<bootstrap::Joined> shrink_circle(std::uint64_t communicator, const std::vector<ActorId>& actors,
+                                          Deadline deadline);
 
   // What the hosts of these actors offer decides over which networks they talk.
   void set_offer(ActorId actor, bootstrap::Offer offer, UcxStance stance);
@@ -93,6 +96,8 @@ class Job : private bootstrap::MemberOwner {
   void accept(Bytes hello, rpc::Conduit conduit);
   JobListener* listener_of(std::uint64_t communicator) const;
   void install(const bootstrap::Joined& joined);
+  using Agree = std::function<void(bootstrap::Member&, bootstrap::Member::ShrinkSink)>;
+  Result<bootstrap::Joined> wait_for_agreement(const Agree& agree);
   void question(ActorId actor, Bytes bytes, std::chrono::nanoseconds within, std::function<void(Result<Bytes>)> answer);
 
   void on_gone(const bootstrap::Departure& departure) override;
@@ -112,7 +117,7 @@ class Job : private bootstrap::MemberOwner {
   // A mutex because communicators come and go on any thread while the job's thread hears of them.
   mutable std::mutex mutex_;
   bootstrap::Joined standing_;
-  std::map<ActorId, Contact> contacts_;
+  std::map<ActorId, bootstrap::Participant> participants_;  // who ever took part
   std::map<ActorId, bootstrap::Offer> offers_;
   std::map<ActorId, UcxStance> stances_;
   struct Gone {

@@ -24,6 +24,12 @@ struct Standing {
   std::string text = {};
 };
 
+// Who is left of a communicator, and the how-manieth agreement of its ranks says so.
+struct Survivors {
+  std::vector<Rank> ranks;
+  std::uint64_t epoch = 0;
+};
+
 class Outside {
  public:
   virtual ~Outside() = default;
@@ -43,7 +49,7 @@ class Outside {
   // The same for a new communicator of some of these ranks.
   virtual std::unique_ptr<Outside> part(std::span<const Rank> ranks, Side& side, const Links::Shape& shape) const = 0;
   // Who goes on, as all who do agree; they all call this.
-  virtual Result<std::vector<Rank>> agree_on_survivors(Deadline deadline) = 0;
+  virtual Result<Survivors> agree_on_survivors(Deadline deadline) = 0;
   // A few bytes for whoever asks, under a name, and those of another rank once it has them.
   virtual void offer(std::uint64_t name, Bytes bytes) = 0;
   virtual Result<Bytes> obtain(Rank rank, std::uint64_t name, Deadline deadline) = 0;

@@ -151,8 +151,9 @@ Result<std::unique_ptr<Side>> start_shrunk(Side& parent, std::chrono::nanosecond
   // Nobody waits any more for those who are gone.
   parent.end_here(Code::aborted, "the communicator is being shrunk");
   Part part;
-  TUTTI_ASSIGN(part.ranks, outside->agree_on_survivors(deadline));
-  part.name = name_of_part(outside->name(), part.ranks.size(), kNoColorOfAny);
+  TUTTI_ASSIGN(Survivors survivors, outside->agree_on_survivors(deadline));
+  part.ranks = std::move(survivors.ranks);
+  part.name = name_of_part(outside->name(), survivors.epoch, kNoColorOfAny);
   TUTTI_ASSIGN(const Room room, take_room(parent, static_cast<Rank>(part.ranks.size())));
   part.room = room.memory;
   Bytes mine;

@@ -129,6 +129,71 @@ TEST_F(Changes, NewcomersMakeACommunicatorGrow) {
   job.expect_success();
 }
 
+// Until somebody is lost; empty: somebody was.
+std::string lose_somebody(Communicator& communicator) {
+  std::string failure;
+  for (int i = 0; failure.empty(); ++i) failure = add_up(communicator, i % 2 == 0 ? 1000 : 100'000);
+  return failure.starts_with("peer lost: ") ? "" : failure;
+}
+
+TEST_F(Changes, APartShrinksWhileTheOthersGoOn) {
+  const Lab lab = create({.host_count = 3});
+  const Board board;
+  // Ranks 0, 2, 3 and 5 are one part, of which rank 2 dies; the others another.
+  Job job(lab, {0, 0, 1, 1, 2, 2}, [&](Communicator& communicator) -> std::string {
+    const Rank rank = communicator.rank();
+    const bool is_other = rank == 1 || rank == 4;
+    auto part = communicator.split(is_other ? 1 : 0);
+    if (!part) return spoken(part.status());
+    if (const std::string failure = add_up(**part, 100); !failure.empty()) return failure;
+    if (is_other) {
+      if (!Board::wait_for(board.released(), 3)) return "the others have not shrunk";
+      return play_many(**part, 20, 1 << 18, 902);
+    }
+    if (rank == 2) ::raise(SIGKILL);
+    if (const std::string failure = lose_somebody(**part); !failure.empty()) return failure;
+    auto shrunk = (*part)->shrink();
+    ++board.released();
+    if (!shrunk) return "shrink: " + spoken(shrunk.status());
+    if (shrunk->size() != 3) return fmt::format("{} ranks are left", shrunk->size());
+    return play_many(*shrunk, 20, 1 << 18, 903);
+  });
+  const auto texts = job.finish();
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    EXPECT_EQ(texts[rank], rank == 2 ? "(ended by signal 9)" : "") << "rank " << rank << " " << job.logs();
+  }
+}
+
+// Rank 1 dies first, then rank 3; both times the same communicator shrinks.
+TEST_F(Changes, OneCommunicatorShrinksTwice) {
+  for (const bool is_part : {false, true}) {
+    const Lab lab = create();
+    Job job(lab, {0, 0, 1, 1, 0}, [&](Communicator& everybody) -> std::string {
+      auto split = everybody.split(everybody.rank() == 4 ? Communicator::kNoColor : 0);
+      if (!split) return spoken(split.status());
+      if (everybody.rank() == 4 && is_part) return {};
+      Communicator& communicator = is_part ? **split : everybody;
+      if (const std::string failure = add_up(communicator, 100); !failure.empty()) return failure;
+      if (communicator.rank() == 1) ::raise(SIGKILL);
+      if (const std::string failure = lose_somebody(communicator); !failure.empty()) return failure;
+      auto first = communicator.shrink();
+      if (!first) return "first: " + spoken(first.status());
+      if (const std::string failure = add_up(*first, 100); !failure.empty()) return failure;
+      if (communicator.rank() == 3) ::raise(SIGKILL);
+      if (const std::string failure = lose_somebody(*first); !failure.empty()) return failure;
+      auto second = communicator.shrink();
+      if (!second) return "second: " + spoken(second.status());
+      if (second->size() != communicator.size() - 2) return fmt::format("{} ranks are left", second->size());
+      return play_many(*second, 20, 1 << 18, 904);
+    });
+    const auto texts = job.finish();
+    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+      const bool is_victim = rank == 1 || rank == 3;
+      EXPECT_EQ(texts[rank], is_victim ? "(ended by signal 9)" : "") << is_part << " rank " << rank << job.logs();
+    }
+  }
+}
+
 TEST_F(Changes, ShrinkingWithoutALossKeepsEverybody) {
   const Lab lab = create();
   Job job(lab, {0, 1, 1}, [](Communicator& communicator) -> std::string {
@@ -136,6 +201,9 @@ TEST_F(Changes, ShrinkingWithoutALossKeepsEverybody) {
     auto shrunk = communicator.shrink();
     if (!shrunk) return spoken(shrunk.status());
     if (shrunk->size() != 3) return fmt::format("{} ranks are left", shrunk->size());
+    auto again = communicator.shrink();
+    if (!again) return spoken(again.status());
+    if (const std::string failure = add_up(*again, 100); !failure.empty()) return failure;
     return add_up(*shrunk, 100'000);
   });
   job.expect_success();
