@@ -94,7 +94,7 @@ constexpr std::array<Knob, kKnobCount> kKnobs = {
                "auto"),
     choice(KnobId::transport, "TUTTI_TRANSPORT", "What carries data between hosts.", kTransports, "auto"),
     choice(KnobId::measure, "TUTTI_MEASURE",
-           "Whether a start over several hosts measures the network, in some 20 ms; rank 0's setting counts.",
+           "Whether a start over several hosts measures the network, in less than 100 ms; rank 0's setting counts.",
            kMeasurements, "auto"),
     {.id = KnobId::encrypt,
      .name = "TUTTI_ENCRYPT",

@@ -106,7 +106,8 @@ Links::Dialer Abroad::dialer() {
           .warn = [rank = shape_.rank](const std::string& text) { log::write(LogLevel::warning, rank, text); },
           .is_gone = [this](Rank rank) { return is_gone(rank); },
           .silence = job_->silence(),
-          .carriers = [this] { return carriers(); }};
+          .carriers = [this] { return carriers(); },
+          .is_encrypted = job_->is_encrypted()};
 }
 
 // Under the mutex of the links, so that there is one worker of UCX for all of them.

@@ -63,7 +63,7 @@ planner::Cluster cluster_of(const DecisionContext& context) {
   cluster.network_bytes_per_s = network.bytes_per_s;
   cluster.network_message_s = network.message_s;
   // What was measured from end to end has both ends' work in it, which the planner counts by itself.
-  cluster.network_latency_s = std::max(network.latency_s - 2 * network.message_s, network.latency_s / 4);
+  cluster.network_latency_s = std::max(0.0, network.latency_s - 2 * network.message_s);
   // A core that fills the network is at least as fast.
   cluster.socket_bytes_per_s = std::max(cluster.socket_bytes_per_s, network.bytes_per_s);
   return cluster;

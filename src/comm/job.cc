@@ -74,6 +74,7 @@ Status Job::meet(const Settings& settings, const bootstrap::Place& place, Bytes 
   TUTTI_ASSIGN(const auto meeting, bootstrap::read_identifier(settings.identifier));
   const Status reach = bootstrap::validate_reach(place, meeting.contact.addresses);
   if (!reach) return reach.while_doing(fmt::format("starting rank {} of {}", settings.rank, settings.size));
+  is_encrypted_ = meeting.is_encrypted;
   TUTTI_ASSIGN(courier_, rpc::Courier::start(courier_options(meeting, place, settings.knobs)));
   courier_->on_data(
       [this](ActorId, Bytes hello, rpc::Conduit conduit) { accept(std::move(hello), std::move(conduit)); });

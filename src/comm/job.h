@@ -60,6 +60,7 @@ class Job : private bootstrap::MemberOwner {
   Result<bootstrap::Joined> shrink_circle(std::uint64_t communicator, const std::vector<ActorId>& actors,
                                           Deadline deadline);
 
+  bool is_encrypted() const { return is_encrypted_; }
   // What the hosts of these actors offer decides over which networks they talk.
   void set_offer(ActorId actor, bootstrap::Offer offer, UcxStance stance);
   Result<bootstrap::Rails> rails_to(ActorId actor) const;
@@ -106,6 +107,7 @@ class Job : private bootstrap::MemberOwner {
 
   Knobs knobs_;
   watch::Portrait portrait_;
+  bool is_encrypted_ = false;
   std::unique_ptr<rpc::Courier> courier_;
   std::unique_ptr<bootstrap::Attachment<bootstrap::Switchboard>> switchboard_;
   bootstrap::Member* member_ = nullptr;  // of the switchboard

@@ -56,6 +56,7 @@ class Links {
     std::function<bool(Rank)> is_gone;
     std::chrono::milliseconds silence;      // after which a connection that does not answer is lost
     std::function<std::string()> carriers;  // what carries data, for people
+    bool is_encrypted = false;
   };
   Links(const Shape& shape, Dialer dialer);
   ~Links();
@@ -78,6 +79,7 @@ class Links {
   // once whoever goes to sleep on them.
   void progress();
   void add_to(std::vector<pollfd>& polled) const;
+  bool is_encrypted() const { return dialer_.is_encrypted; }
   // While somebody waits for long.
   void drop_unanswered();
   // Until what was sent has come to the other machines, which closing a connection does not wait for.

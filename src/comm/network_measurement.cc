@@ -142,6 +142,7 @@ Status measure_together(Side& side, const std::shared_ptr<Job>& job, const std::
   }
   if (std::find(partners.begin(), partners.end(), side.rank()) != partners.end()) {
     TUTTI_ASSIGN(const auto probe, make_probe(side, side.rank(), job, actors, deadline));
+    log::write(LogLevel::info, side.rank(), "measuring the network with rank 0");
     // However this went, what rank 0 tells decides.
     const Status answered = answer_probe(*probe);
     if (!answered) log::write(LogLevel::debug, side.rank(), answered.text());

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "comm/decision.h"
+
 namespace tutti::comm {
 namespace {
 
@@ -53,6 +55,25 @@ TEST(NetworkMeasurement, CountsTheSlowerOfTwoWaysInEveryRespect) {
 TEST(NetworkMeasurement, SaysWhatIsAssumedWhereNothingIsKnown) {
   EXPECT_EQ(kSome.text(), "5 us one way, 4 GB/s, 1 us of a core per message");
   EXPECT_EQ(NetworkRates().text(), "not measured; 30 us one way and 1 GB/s are assumed");
+}
+
+TEST(NetworkMeasurement, DecidesOnPlans) {
+  DecisionContext context;
+  context.machine.ranks = 4;
+  context.machine.cores = 8;
+  context.machine.outbox_bytes = context.launch.outbox_bytes = 2 << 20;
+  context.hosts = {0, 1, 2, 3};
+  const auto plan = [&](const NetworkRates& network) {
+    context.network = network;
+    const auto decision = decide(context, {.count = 8 << 10});
+    return decision ? decision->fallback->prepared->header.algorithm : std::string(decision.status().text());
+  };
+  // Few ways where they are long, few bytes where they are slow.
+  const std::string far = plan({.latency_s = 1e-3, .bytes_per_s = 10e9, .message_s = 1e-6});
+  const std::string slow = plan({.latency_s = 2e-6, .bytes_per_s = 10e6, .message_s = 0.3e-6});
+  EXPECT_NE(far, slow);
+  context.network = kSome;
+  EXPECT_NE(explain(context, {.count = 8 << 10}).find("4 hosts"), std::string::npos);
 }
 
 }  // namespace

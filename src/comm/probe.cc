@@ -36,8 +36,9 @@ constexpr double kShareOfStream = 0.25;
 constexpr std::array<std::uint32_t, 4> kStreams = {64 << 10, 256 << 10, 1 << 20, 4 << 20};
 constexpr std::uint32_t kStreamBytesMax = kStreams.back();
 constexpr int kStreamRounds = 2;  // plans are made at the first
-// Nothing in the library takes less of a core.
+// Nothing in the library takes less of a core; and of the time from end to end, an end takes at most so much.
 constexpr double kMessageMin_s = 0.3e-6;
+constexpr double kShareOfEndMax = 0.4;
 
 double seconds_since(Time start) { return static_cast<double>(os::now().ns - start.ns) * 1e-9; }
 
@@ -132,7 +133,7 @@ Result<NetworkRates> measure_network(Side& probe, std::chrono::nanoseconds about
   TUTTI_ASSIGN(const Messages messages, measure_messages(conversation, about_s * kShareOfMessages));
   NetworkRates rates{.latency_s = messages.round_trip_s / 2};
   const double message_s = (messages.burst_s - messages.round_trip_s) / (kBurst - 1);
-  rates.message_s = std::max(kMessageMin_s, std::min(message_s, rates.latency_s / 2));
+  rates.message_s = std::min(std::max(kMessageMin_s, message_s), rates.latency_s * kShareOfEndMax);
   for (const std::uint32_t bytes : kStreams) {
     // The largest counts: networks let a little pass faster than they can go on. What would take too long by what is
     // known so far is left out.

@@ -42,8 +42,9 @@ std::string describe_surroundings(const Side& side) {
     if (side.host_of(side.rank()) == side.host_of(first)) continue;
     ways += fmt::format("\n  to {}: {}", name, side.outside()->links().ways_to(first));
   }
-  return fmt::format("  hosts: {}{}\n  {}\n  network: {}", names, ways, side.outside()->links().carriers(),
-                     side.network().text());
+  const Links& links = side.outside()->links();
+  return fmt::format("  hosts: {}\n  {}, {}{}\n  network: {}", names, links.carriers(),
+                     links.is_encrypted() ? "encrypted" : "not encrypted", ways, side.network().text());
 }
 
 }  // namespace tutti::comm

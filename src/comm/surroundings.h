@@ -7,8 +7,8 @@
 
 namespace tutti::comm {
 
-// A line for the hosts, one for the way to each other host, what carries data there, and what was measured. Empty: all
-// ranks are on one host.
+// Lines for the hosts, for what carries data between them, for the way to each other host, and for what was measured.
+// Empty: all ranks are on one host.
 std::string describe_surroundings(const Side& side);
 
 }  // namespace tutti::comm

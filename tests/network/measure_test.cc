@@ -69,7 +69,7 @@ TEST_F(Measure, ExplainNamesHostsAndRails) {
   const Lab lab = create({.rails = {{}, {}}});
   const auto texts = explained(lab, {0, 0, 1});
   expect_in(texts[0],
-            {"hosts: host0 (ranks 0-1), host1 (rank 2)",
+            {"hosts: host0 (ranks 0-1), host1 (rank 2)", "TCP carries data between hosts, not encrypted",
              "to host1: eth0 to rank 2 (10.77.0.1 to 10.77.0.2) and eth1 to rank 2 (10.77.1.1 to 10.77.1.2)"});
   expect_in(texts[2], {"to host0: eth0 to rank 0 (10.77.0.2 to 10.77.0.1)"});
   EXPECT_GT(rate_in(network_in(texts[0])), 0) << texts[0];
@@ -87,6 +87,7 @@ TEST_F(Measure, GoesThroughEncryptedConnections) {
   const auto texts = explained(lab, {0, 1}, {.environment = {{"TUTTI_ENCRYPT", "1"}}});
   EXPECT_GT(rate_in(network_in(texts[0])), 0) << texts[0];
   EXPECT_EQ(network_in(texts[0]), network_in(texts[1]));
+  expect_in(texts[0], {"TCP carries data between hosts, encrypted"});
 }
 
 TEST_F(Measure, AsksAFewHostsOnlyOnce) {
@@ -125,10 +126,13 @@ TEST_F(Measure, ALossMeanwhileFailsTheStartOfAllOthersWithOneSentence) {
       const auto communicator = Job::meet(rank, 3, letter);
       return communicator ? "started" : spoken(communicator.status());
     });
+    // Everybody has met by then.
+    const auto all_measure = [&] {
+      const auto is_at_it = [&](Rank rank) { return job.log(rank).find("measuring the") != std::string::npos; };
+      return is_at_it(0) && is_at_it(1) && is_at_it(2);
+    };
     const Deadline deadline = Deadline::after(os::now(), seconds(60));
-    while (job.log(0).find("measuring the network with") == std::string::npos && !deadline.has_passed(os::now())) {
-      ::usleep(1000);
-    }
+    while (!all_measure() && !deadline.has_passed(os::now())) ::usleep(1000);
     job.crew().send(victim, SIGKILL);
     const auto texts = job.finish();
     for (const Rank rank : {0, 1, 2}) {
