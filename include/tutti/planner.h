@@ -22,6 +22,8 @@ struct Request {
   Rank root = 0;
   Rank peer = 0;
   bool in_place = false;
+  // Of an element on its way between the hosts of a communicator, where it is rounded for it; 0: it travels as it is.
+  std::uint32_t wire_element_bytes = 0;
   std::optional<plan::Reach> reach = {};  // what ranks of one host may do; unless given, as the topology says
 };
 

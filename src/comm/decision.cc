@@ -48,6 +48,30 @@ planner::Request request_of(const Call& call, bool in_place) {
   return request;
 }
 
+// A shorter message takes as long for being one as for its bytes, and what goes in one hop would take two.
+constexpr std::uint64_t kCompressedBytesMin = 4096;
+
+// What values of this call become between hosts; nothing: they stay what they are.
+std::optional<DataType> wire_type_of(const DecisionContext& context, const Call& call) {
+  const bool is_off = context.compression == WireCompression::off || context.hosts.empty();
+  if (is_off || !plan::reduces(call.collective) || call.reduction.custom != nullptr) return std::nullopt;
+  const Op op = call.reduction.op;
+  const bool adds = op == Op::sum || op == Op::average || op == Op::scaled_sum;
+  if (!adds || call.type != DataType::float32) return std::nullopt;
+  // The input, which every rank has all of.
+  const std::uint64_t elements = buffer_sizes(call, context.self, context.machine.ranks).in_elements;
+  if (elements * size_of(call.type) < kCompressedBytesMin) return std::nullopt;
+  return context.compression == WireCompression::bf16 ? DataType::bfloat16 : DataType::float16;
+}
+
+planner::Request request_over_hosts(const DecisionContext& context, const Call& call) {
+  planner::Request request = request_of(call, true);
+  if (const auto type = wire_type_of(context, call)) {
+    request.wire_element_bytes = static_cast<std::uint32_t>(size_of(*type));
+  }
+  return request;
+}
+
 constexpr bool kMapped = true;
 
 // What everybody has, whatever the buffers are.
@@ -78,10 +102,12 @@ Result<std::vector<planner::Candidate>> candidates_of(const DecisionContext& con
     std::erase_if(ranked, [&](const auto& candidate) { return candidate.algorithm->name != context.algorithm; });
   }
   if (ranked.empty()) {
+    const bool is_narrowed = request.wire_element_bytes != 0;
     return Status(Code::unsupported,
-                  fmt::format("{} cannot run {} over {} ranks here; leave the algorithm to the planner",
+                  fmt::format("{} cannot run {} over {} ranks here{}; leave the algorithm to the planner",
                               context.algorithm.empty() ? "no algorithm" : context.algorithm,
-                              plan::name_of(request.collective), context.machine.ranks));
+                              plan::name_of(request.collective), context.machine.ranks,
+                              is_narrowed ? " with the same bits on all of them under TUTTI_COMPRESS" : ""));
   }
   return ranked;
 }
@@ -93,7 +119,9 @@ Result<std::shared_ptr<const engine::Launch>> launch_of(const DecisionContext& c
   engine::LaunchOptions options = context.launch;
   if (!context.hosts.empty() && candidate.tile_bytes > 0) options.tile_bytes_max = candidate.tile_bytes;
   options.is_mapped = is_mapped;
-  TUTTI_ASSIGN(auto launch, engine::create_launch(std::move(prepared), maps, elements_of(call), options, context.self));
+  engine::Elements elements = elements_of(call);
+  elements.wire_type = wire_type_of(context, call);
+  TUTTI_ASSIGN(auto launch, engine::create_launch(std::move(prepared), maps, elements, options, context.self));
   return std::make_shared<const engine::Launch>(std::move(launch));
 }
 
@@ -236,7 +264,7 @@ void set_indices(Decision& decision) {
 
 // Between hosts both ways say the same, so that each host takes the one that its buffers allow.
 Status decide_over_hosts(Decision& decision, const DecisionContext& context, const Call& call) {
-  TUTTI_ASSIGN(const Choice always, choose(context, call, request_of(call, true), {Reach::stage, !kMapped}));
+  TUTTI_ASSIGN(const Choice always, choose(context, call, request_over_hosts(context, call), {Reach::stage, !kMapped}));
   decision.fallback = always.launch;
   const auto twin = planner::twin_of(always.candidate, Reach::full);
   if (!twin) return {};
@@ -292,9 +320,12 @@ std::string explain(const DecisionContext& context, const Call& call) {
   if (!decision) return std::string(decision.status().text());
   std::string text = describe(call) + "\n";
   if (!context.hosts.empty()) {
-    const planner::Request request = request_of(call, true);
+    const planner::Request request = request_over_hosts(context, call);
     const auto ranked = candidates_of(context, request, {Reach::stage, !kMapped});
     text += planner::explain_hosts(cluster_of(context), request, *ranked);
+    if (const auto type = wire_type_of(context, call)) {
+      text += fmt::format("\n  values travel between hosts as {} (TUTTI_COMPRESS): sums are not exact", name_of(*type));
+    }
     if (decision->preferred) {
       text +=
           fmt::format("\n  inside a host: {} where buffers come from tutti::allocate, {} otherwise",

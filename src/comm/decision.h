@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/knobs.h"
 #include "comm/description.h"
 #include "comm/measure.h"
 #include "engine/host/launch.h"
@@ -40,7 +41,8 @@ struct DecisionContext {
   bool is_host_one_process = false;  // that of the ranks of this host
   std::vector<Rank> hosts = {};      // of each rank; empty: all are on one
   NetworkRates network = {};         // between hosts
-  std::string algorithm;             // instead of the planner's choice
+  WireCompression compression = WireCompression::off;
+  std::string algorithm;  // instead of the planner's choice
   engine::LaunchOptions launch;
 };
 

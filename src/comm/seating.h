@@ -18,6 +18,7 @@ struct Introduction {
   NetworkRates network = {};    // what rank 0 knows already
   // Whether the network is to be measured where that is nothing and there are several hosts; rank 0's word counts.
   std::uint64_t wants_measure = 0;
+  WireCompression compression = WireCompression::off;
 };
 static_assert(std::is_trivially_copyable_v<Introduction>);
 

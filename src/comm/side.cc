@@ -54,6 +54,7 @@ Side::Side(Membership membership, const CommunicatorOptions& options, const Make
       machine_(membership.machine),
       hosts_(std::move(membership.hosts)),
       network_(membership.network),
+      compression_(membership.compression),
       late_warning_(membership.late_warning),
       own_(std::move(membership.own)),
       blank_(transport::BlockShape{.members = size()}.bytes() / sizeof(std::uint64_t) + transport::kLine),
@@ -151,6 +152,7 @@ DecisionContext Side::context(std::span<const Rank> ranks, Rank self, std::size_
   context.machine.ranks = static_cast<Rank>(ranks.size());
   context.machine.outbox_bytes = outbox_bytes;
   context.network = network_;
+  context.compression = compression_;
   for (const Rank rank : ranks) {
     if (!hosts_.empty()) context.hosts.push_back(hosts_[static_cast<std::size_t>(rank)]);
   }

@@ -44,6 +44,8 @@ struct Membership {
   planner::LocalMachine machine = {};         // the same on every rank
   std::shared_ptr<std::byte> own = {};        // keeps this rank's memory, which others read
   NetworkRates network = {};                  // between hosts, the same on every rank
+  // Of sums between hosts, the same on every rank.
+  WireCompression compression = WireCompression::off;
   // After how long of waiting a rank that lives is named in a warning; nothing: never.
   std::optional<std::chrono::nanoseconds> late_warning = {};
 };
@@ -90,6 +92,7 @@ class Side {
   const NetworkRates& network() const { return network_; }
   // Before the first call, the same on every rank.
   void set_network(const NetworkRates& network);
+  WireCompression compression() const { return compression_; }
   std::optional<std::chrono::nanoseconds> late_warning() const { return late_warning_; }
   std::uint32_t call_number() const { return collective_->channel.call(); }
   // The flight recorder learns why, once.
@@ -131,6 +134,7 @@ class Side {
   planner::LocalMachine machine_;
   std::vector<Rank> hosts_;
   NetworkRates network_;
+  WireCompression compression_;
   std::optional<std::chrono::nanoseconds> late_warning_;
   std::shared_ptr<std::byte> own_;
   // Stands for the blocks of ranks on other hosts until there is a link to them.

@@ -93,6 +93,7 @@ std::unique_ptr<Side> make_part(Side& parent, Part part) {
   }
   membership.hosts = renumber(hosts);
   membership.network = parent.network();
+  membership.compression = parent.compression();
   membership.late_warning = parent.late_warning();
   membership.machine = parent.machine();
   membership.machine.ranks = static_cast<Rank>(part.ranks.size());

@@ -48,6 +48,23 @@ Result<Arrival> parse_card(std::span<const std::byte> bytes, Rank rank) {
   return arrival;
 }
 
+// What one rank rounds another would take for what it is not.
+Status compare_compressions(const std::vector<Arrival>& arrivals) {
+  const auto compression_of = [&](std::size_t rank) { return arrivals[rank].introduced.introduction.compression; };
+  const Knob& knob = all_knobs()[static_cast<std::size_t>(KnobId::compress)];
+  const auto name_of = [&](WireCompression compression) {
+    const auto index = static_cast<std::size_t>(compression);
+    return index < knob.choices.size() ? knob.choices[index] : "unknown";
+  };
+  for (std::size_t rank = 1; rank < arrivals.size(); ++rank) {
+    if (compression_of(rank) == compression_of(0)) continue;
+    return Status(Code::invalid_usage,
+                  fmt::format("{} is {} on rank 0 and {} on rank {}; give all ranks the same", knob.name,
+                              name_of(compression_of(0)), name_of(compression_of(rank)), rank));
+  }
+  return {};
+}
+
 // Hosts in the order of their first ranks.
 std::vector<Rank> hosts_of(const std::vector<bootstrap::Offer>& offers) {
   std::vector<Rank> hosts;
@@ -106,6 +123,7 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
   mine.wants_measure = knobs.measure() == MeasureChoice::automatic ? 1 : 0;
   TUTTI_ASSIGN(const auto meeting, bootstrap::read_identifier(identifier));
   TUTTI_ASSIGN(const UcxStance stance, find_stance(knobs.transport(), meeting.is_encrypted));
+  mine.compression = knobs.compress();
   TUTTI_ASSIGN(const auto job, Job::join({.identifier = identifier,
                                           .rank = options.rank,
                                           .size = options.size,
@@ -131,6 +149,8 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
   membership.hosts = hosts_of(offers);
   TUTTI_TRY(check_stances(stances, membership.hosts));
   const bool is_one_host = membership.hosts == std::vector<Rank>(offers.size(), 0);
+  TUTTI_TRY(compare_compressions(arrivals));
+  membership.compression = mine.compression;
   if (!is_one_host) log::write(LogLevel::info, rank, [&] { return carriers_text(stances, membership.hosts); });
   TUTTI_TRY(seat_all(membership, job, roster, arrivals, deadline));
   // Whether ranks may pull is known on each host alone, and all have to plan alike.

@@ -150,10 +150,36 @@ Result<std::uint64_t> common_tile_bytes(const Cluster& cluster, const Algorithm&
   return tile_bytes_of(cluster, plan);
 }
 
+// Whether every sum is completed in one place, from where all get it: then they have the same bits although values are
+// rounded on their way. Every chunk is finished at least once, or the plan is none.
+bool finishes_once(const Plan& plan) {
+  std::size_t finished = 0;
+  for (const Program& program : plan.programs) {
+    for (const Lane& lane : program.lanes) {
+      for (std::size_t i = 0; i < lane.size(); ++i) {
+        if (!lane[i].finish) continue;
+        const auto slices = lane[i].source_count > 0 ? lane.sources(lane[i]) : lane.targets(lane[i]);
+        finished += slices.empty() ? 1 : slices[0].count;
+      }
+    }
+  }
+  return finished <= plan.chunks;
+}
+
+// Fewer bytes of an element are a faster network. What sockets gain by it, rounding and expanding take.
+Cluster as_seen_by(const Request& request, Cluster cluster) {
+  if (request.wire_element_bytes != 0) {
+    cluster.network_bytes_per_s *= static_cast<double>(request.element_bytes) / request.wire_element_bytes;
+  }
+  return cluster;
+}
+
 void add_candidates(const Cluster& cluster, const Request& request, const Algorithm& algorithm, const Shape& shape,
                     std::vector<Rated>& candidates) {
   auto plan = build(algorithm, shape);
   if (!plan) return;
+  const bool is_rounded = request.wire_element_bytes != 0 && request.collective == Collective::all_reduce;
+  if (is_rounded && !finishes_once(*plan)) return;
   const auto tile_bytes = shape.reach == Reach::full ? common_tile_bytes(cluster, algorithm, shape)
                                                      : Result<std::uint64_t>(tile_bytes_of(cluster, *plan));
   if (!tile_bytes) return;
@@ -171,6 +197,7 @@ void add_candidates(const Cluster& cluster, const Request& request, const Algori
 
 std::vector<Candidate> rank_hosts(const Cluster& cluster, const Request& request, Reach local_reach) {
   const Shape base = shape_of(cluster, request);
+  const Cluster seen = as_seen_by(request, cluster);
   std::vector<Rated> rated;
   for (const bool is_flat : {false, true}) {
     if (is_flat && !rated.empty() && cluster.ranks() > kFlatRanksMax) break;
@@ -180,7 +207,7 @@ std::vector<Candidate> rank_hosts(const Cluster& cluster, const Request& request
       shape.reach = local_reach;
       if (knows_hosts(algorithm, shape) == is_flat) continue;
       shape.reach = form_of(algorithm, shape, local_reach);
-      if (algorithm.fits(shape)) add_candidates(cluster, request, algorithm, shape, rated);
+      if (algorithm.fits(shape)) add_candidates(seen, request, algorithm, shape, rated);
     }
   }
   // Of two that take as long the one with fewer lanes comes first: it was added first.

@@ -25,6 +25,8 @@ struct Cluster {
 
 // `local_reach`: what ranks of one host may do with each other's buffers. The best first; lanes and tiles are part of a
 // candidate. All ranks have to ask with the same reach: what is known inside one host alone comes in by twin_of().
+// Where elements are rounded between hosts, only those plans of an all_reduce are candidates that give all ranks the
+// same bits.
 std::vector<Candidate> rank_hosts(const Cluster& cluster, const Request& request, plan::Reach local_reach);
 
 // The same plan in the form for another reach inside hosts (stage: through stages, full: into buffers). Both forms have

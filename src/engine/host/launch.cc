@@ -77,7 +77,8 @@ class LaneBuilder {
         element_bytes_(launch.elements.bytes),
         self_(self),
         scales_inputs_(launch.scales_inputs),
-        divides_(launch.divide_by != 1) {}
+        divides_(launch.divide_by != 1),
+        converts_(launch.elements.wire_type.has_value()) {}
 
   LaunchLane build(std::uint32_t index) const {
     const Lane& lane = prepared_.program.lanes[index];
@@ -119,6 +120,7 @@ class LaneBuilder {
  private:
   // Where values of wires may be read and put without a copy: see LaunchStep.
   void set_shortcuts(LaunchStep& made, const StepSlices& slices, std::uint32_t index, std::size_t position) const {
+    if (converts_) return;
     const Step& step = prepared_.program.lanes[index][position];
     const auto& [sources, targets] = slices;
     const bool is_plain = !step.finish || !divides_;
@@ -200,6 +202,7 @@ class LaneBuilder {
   Rank self_;
   bool scales_inputs_;
   bool divides_;
+  bool converts_;
 };
 
 std::uint64_t largest_chunk(const std::vector<ChunkMap>& maps) {
@@ -220,7 +223,13 @@ void set_arithmetic(Launch& launch) {
   if (elements.is_custom) return;
   launch.kernel = kernel_of(elements.type, elements.op);
   if (!reduces(header.collective)) return;
-  const bool scales_average = elements.op == Op::average && is_narrow(elements.type);
+  if (elements.wire_type) {
+    launch.conversion = conversion_of(*elements.wire_type);
+    launch.rounds_sums = header.collective == Collective::all_reduce;
+  }
+  // Sums of float32 may overflow on their way as float16, where the average does not.
+  const bool is_narrow_somewhere = is_narrow(elements.type) || elements.wire_type == DataType::float16;
+  const bool scales_average = elements.op == Op::average && is_narrow_somewhere;
   launch.scales_inputs = elements.op == Op::scaled_sum || scales_average;
   if (scales_average) launch.input_factor = 1.0f / static_cast<float>(header.ranks);
   if (elements.op == Op::average && !scales_average) launch.divide_by = header.ranks;

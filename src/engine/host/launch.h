@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/host/kernels/kernels.h"
@@ -72,6 +73,8 @@ struct Elements {
   Op op = Op::sum;
   std::uint32_t bytes = 4;  // of one; of a custom operation's element
   bool is_custom = false;
+  // What float32 becomes between hosts, float16 or bfloat16; nothing: it travels as it is.
+  std::optional<DataType> wire_type = {};
 };
 
 struct Launch {
@@ -93,6 +96,10 @@ struct Launch {
   bool scales_inputs = false;
   double input_factor = 1;  // of a narrow average; a scaled sum has one per rank
   Rank divide_by = 1;       // at finish
+  Conversion conversion;    // to the wire type and back
+  // A complete sum is rounded to the wire type where it is finished, so that whoever gets it over a wire, over memory
+  // or made it has the same bits.
+  bool rounds_sums = false;
 };
 
 struct LaunchOptions {

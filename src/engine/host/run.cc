@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/host/value.h"
+#include "engine/host/conversion.h"
 
 namespace tutti::engine {
 
@@ -176,6 +176,7 @@ Run::Passage Run::open_passage(std::uint32_t lane, const LaunchStep& step, Rank 
     passage.received_chunks = static_cast<std::uint32_t>(value.sizes.size());
     passage.received = value.data;
     passage.has_landed = value.has_landed;
+    passage.is_received_narrow = launch_.elements.wire_type.has_value();
   } else if (from != kNoRank) {
     const std::byte* slot =
         channel_.block(from).outbox() + outbox.slot_at(lane, step.receive_pipe, channel_.values_taken(lane, from));
@@ -190,6 +191,7 @@ Run::Passage Run::open_passage(std::uint32_t lane, const LaunchStep& step, Rank 
     passage.sent = slot + outbox.slot_head_bytes();
     passage.is_sent_from_place = step.sent_from != LaunchStep::kNowhere && channel_.is_linked(step.send_to) &&
                                  !(step.sent_from_needs_apart && is_in_place_);
+    passage.is_sent_narrow = launch_.elements.wire_type.has_value() && channel_.is_linked(step.send_to);
   }
   return passage;
 }
@@ -204,14 +206,17 @@ Status Run::move_value(std::uint32_t lane, const LaunchStep& step, Passage passa
       bytes = bytes_of(lane, step, chunk);
     } else if (chunk < passage.received_chunks) {
       bytes = passage.received_sizes[chunk];
+      if (passage.is_received_narrow) bytes = wide_bytes(bytes);
     }
     bytes = std::min(bytes, launch_.tile_bytes);  // the word of a peer is no bound
-    const std::byte* received = passage.has_landed ? place_of(lane, step, chunk, step.lands_in) : passage.received;
-    std::byte* const sent = passage.is_sent_from_place ? nullptr : passage.sent;
-    TUTTI_TRY(compute_chunk(lane, step, chunk, bytes, is_received ? received : nullptr, sent));
-    if (passage.sent_sizes != nullptr) passage.sent_sizes[chunk] = static_cast<ChunkBytes>(bytes);
-    if (passage.received != nullptr) passage.received += bytes;
-    if (passage.sent != nullptr) passage.sent += bytes;
+    Passage here = passage;
+    if (passage.has_landed) here.received = place_of(lane, step, chunk, step.lands_in);
+    if (passage.is_sent_from_place) here.sent = nullptr;
+    TUTTI_TRY(compute_chunk(lane, step, chunk, bytes, here));
+    const std::uint64_t sent_bytes = passage.is_sent_narrow ? narrow_bytes(bytes) : bytes;
+    if (passage.sent_sizes != nullptr) passage.sent_sizes[chunk] = static_cast<ChunkBytes>(sent_bytes);
+    if (passage.received != nullptr) passage.received += passage.is_received_narrow ? narrow_bytes(bytes) : bytes;
+    if (passage.sent != nullptr) passage.sent += sent_bytes;
   }
   // Whoever passes the value on without looking into it goes by these sizes alone.
   if (passage.sent_sizes != nullptr) {
@@ -265,7 +270,7 @@ std::byte* Run::locate(std::uint32_t lane, const Piece& piece, std::uint64_t ski
 }
 
 Status Run::compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint64_t bytes,
-                          const std::byte* received, std::byte* sent) {
+                          const Passage& passage) {
   const std::size_t per_chunk = std::size_t{step.source_count} + step.target_count;
   const Piece* pieces = launch_.lanes[lane].pieces.data() + step.first_piece + chunk * per_chunk;
   const std::uint64_t skip = workspace_.cursors[lane].tile * launch_.tile_bytes;
@@ -279,7 +284,7 @@ Status Run::compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint3
     workspace_.source_owners[sources++] = pid;
     across |= pid;
   };
-  if (received != nullptr) add_source(received, 1, 0);
+  if (passage.received != nullptr) add_source(passage.received, 1, 0);
   for (std::size_t i = 0; i < step.source_count; ++i) {
     const Piece& piece = pieces[i];
     if (!has_met(piece.owner)) return status_;
@@ -302,8 +307,8 @@ Status Run::compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint3
     workspace_.target_owners[targets++] = pid;
     across |= pid;
   }
-  if (sent != nullptr) {
-    workspace_.targets[targets] = sent;
+  if (passage.sent != nullptr) {
+    workspace_.targets[targets] = passage.sent;
     workspace_.target_owners[targets++] = 0;
   }
   const Value value{.sources = {workspace_.sources.data(), sources},
@@ -311,12 +316,19 @@ Status Run::compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint3
                     .bytes = bytes,
                     .factors = is_scaled ? workspace_.factors.data() : nullptr,
                     .finish = step.finish,
-                    .is_streaming = is_streaming};
+                    .is_streaming = is_streaming,
+                    .is_first_narrow = passage.is_received_narrow,
+                    .is_last_narrow = passage.is_sent_narrow,
+                    .is_rounded = step.finish && launch_.rounds_sums};
   if (across != 0) {
     return compute_across(launch_, custom_, workspace_, value,
                           {{workspace_.source_owners.data(), sources}, {workspace_.target_owners.data(), targets}});
   }
-  compute(launch_, custom_, workspace_, value);
+  if (value.needs_conversion()) [[unlikely]] {
+    compute_converted(launch_, workspace_, value);
+  } else {
+    compute(launch_, custom_, workspace_, value);
+  }
   return {};
 }
 

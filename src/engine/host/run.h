@@ -36,6 +36,8 @@ class Run {
     std::uint32_t received_chunks = 0;
     const std::byte* received = nullptr;  // nullptr: nothing, or it has landed
     bool has_landed = false;
+    bool is_received_narrow = false;  // in the wire type
+    bool is_sent_narrow = false;
     transport::ChunkBytes* sent_sizes = nullptr;
     std::byte* sent = nullptr;
     bool is_sent_from_place = false;
@@ -46,7 +48,14 @@ class Run {
   std::uint64_t room_for(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk) const;
   std::byte* place_of(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint32_t piece);
   Status compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint64_t bytes,
-                       const std::byte* received, std::byte* sent);
+                       const Passage& passage);
+  // As many elements in the wire type.
+  std::uint64_t narrow_bytes(std::uint64_t bytes) const {
+    return bytes / launch_.elements.bytes * size_of(*launch_.elements.wire_type);
+  }
+  std::uint64_t wide_bytes(std::uint64_t bytes) const {
+    return bytes / size_of(*launch_.elements.wire_type) * launch_.elements.bytes;
+  }
   std::uint32_t chunks_of(const LaunchStep& step) const;
   std::uint64_t bytes_of(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk) const;
   std::byte* locate(std::uint32_t lane, const Piece& piece, std::uint64_t skip, int* pid);

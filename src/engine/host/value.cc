@@ -35,7 +35,7 @@ void compute_custom(const Launch& launch, const CustomOperation& custom, Workspa
 void compute(const Launch& launch, const CustomOperation* custom, Workspace& workspace, const Value& value) {
   if (value.bytes == 0 || value.targets.empty()) return;
   const Rank divide_by = value.finish ? launch.divide_by : 1;
-  if (value.sources.size() == 1 && value.factors == nullptr && divide_by == 1) {
+  if (value.is_copy(launch)) {
     copy(value.sources[0], value.targets, value.bytes, value.is_streaming);
   } else if (custom != nullptr) {
     compute_custom(launch, *custom, workspace, value);
@@ -75,9 +75,8 @@ Status compute_across(const Launch& launch, const CustomOperation* custom, Works
                       const Owners& owners) {
   const auto is_here = [](int pid) { return pid == 0; };
   const bool has_targets_here = std::all_of(owners.targets.begin(), owners.targets.end(), is_here);
-  const bool is_copy =
-      value.sources.size() == 1 && value.factors == nullptr && (!value.finish || launch.divide_by == 1);
-  if (is_copy && (has_targets_here || owners.sources[0] == 0)) return copy_across(value, owners);
+  TUTTI_ASSERT(!value.needs_conversion(), "ranks of several hosts map what they reach");
+  if (value.is_copy(launch) && (has_targets_here || owners.sources[0] == 0)) return copy_across(value, owners);
   const std::size_t source_count = value.sources.size();
   TUTTI_ASSERT(workspace.has_bounces(source_count + 2), "launches of plans that combine across processes have room");
   std::byte* const result = workspace.bounce(source_count + 1);  // the first is the custom operation's

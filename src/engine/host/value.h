@@ -18,6 +18,15 @@ struct Value {
   const double* factors = nullptr;  // per source; nullptr: none is scaled
   bool finish = false;
   bool is_streaming = false;
+  // Of a launch with a wire type: the first source has come in that type, the last target goes in it.
+  bool is_first_narrow = false;
+  bool is_last_narrow = false;
+  bool is_rounded = false;  // to that type, whatever it goes as
+
+  bool needs_conversion() const { return is_first_narrow || is_last_narrow || is_rounded; }
+  bool is_copy(const Launch& launch) const {
+    return sources.size() == 1 && factors == nullptr && (!finish || launch.divide_by == 1);
+  }
 };
 
 void compute(const Launch& launch, const CustomOperation* custom, Workspace& workspace, const Value& value);

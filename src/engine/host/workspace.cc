@@ -31,6 +31,7 @@ void Workspace::reserve(const Launch& launch, Rank ranks) {
   grow(scratch_, lanes * launch.scratch_bytes);
   grow(scratch_sizes_, lanes * launch.prepared->scratch_chunks);
   if (launch.elements.is_custom) reserve_bounces(1);
+  if (launch.elements.wire_type) reserve_bounces(2);
   const plan::Header& plan = launch.prepared->header;
   const bool combines_across = plan.reach >= plan::Reach::load && plan::reduces(plan.collective);
   if (combines_across && !launch.is_mapped) reserve_bounces(longest + 3);

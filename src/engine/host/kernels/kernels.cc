@@ -12,13 +12,15 @@ namespace tutti::engine {
 std::span<const KernelSet> kernel_sets() {
   static const std::vector<KernelSet> sets = [] {
     std::vector<KernelSet> found = find_simd_kernels();
-    found.push_back({"portable", portable_kernel_of, portable_copy});
+    found.push_back({"portable", portable_kernel_of, portable_copy, portable_conversion_of});
     return found;
   }();
   return sets;
 }
 
 Kernel kernel_of(DataType type, Op op) { return kernel_sets().front().kernel_of(type, op); }
+
+Conversion conversion_of(DataType type) { return kernel_sets().front().conversion_of(type); }
 
 std::string_view instruction_set() { return kernel_sets().front().instruction_set; }
 

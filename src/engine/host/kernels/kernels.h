@@ -34,6 +34,14 @@ inline double average_factor(Rank ranks) { return 1.0f / static_cast<float>(rank
 // A target that is the source is left alone.
 void copy(const std::byte* source, std::span<std::byte* const> targets, std::size_t bytes, bool streaming);
 
+// From float32 to a float of 16 bits, rounded to the nearest one and to even between two, and back. Any alignment; the
+// places do not overlap.
+struct Conversion {
+  void (*narrow)(const std::byte* from, std::byte* to, std::size_t elements) = nullptr;
+  void (*widen)(const std::byte* from, std::byte* to, std::size_t elements) = nullptr;
+};
+Conversion conversion_of(DataType type);  // float16 or bfloat16; of other types there is none
+
 std::string_view instruction_set();  // of the kernels that kernel_of gives: "AVX3", "NEON", "portable"
 
 // All that this machine can run, best first and "portable" last. They give the same bits; tests compare them.
@@ -42,6 +50,7 @@ struct KernelSet {
   Kernel (*kernel_of)(DataType type, Op op);
   // No target is the source.
   void (*copy)(const std::byte* source, std::span<std::byte* const> targets, std::size_t bytes, bool streaming);
+  Conversion (*conversion_of)(DataType type);
 };
 std::span<const KernelSet> kernel_sets();
 

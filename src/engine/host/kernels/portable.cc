@@ -137,7 +137,29 @@ Kernel kernel_for(Op op) {
   return nullptr;
 }
 
+template <class Format>
+void narrow(const std::byte* from, std::byte* to, std::size_t elements) {
+  for (std::size_t i = 0; i < elements; ++i) {
+    const typename Format::Bits bits = Format::encode(element<Plain<float>>(from, i));
+    std::memcpy(to + i * sizeof(bits), &bits, sizeof(bits));
+  }
+}
+
+template <class Format>
+void widen(const std::byte* from, std::byte* to, std::size_t elements) {
+  for (std::size_t i = 0; i < elements; ++i) {
+    const float value = element<Format>(from, i);
+    std::memcpy(to + i * sizeof(value), &value, sizeof(value));
+  }
+}
+
 }  // namespace
+
+Conversion portable_conversion_of(DataType type) {
+  if (type == DataType::float16) return {narrow<Narrow<Float16Format>>, widen<Narrow<Float16Format>>};
+  if (type == DataType::bfloat16) return {narrow<Narrow<Bfloat16Format>>, widen<Narrow<Bfloat16Format>>};
+  return {};
+}
 
 Kernel portable_kernel_of(DataType type, Op op) {
   switch (type) {

@@ -7,5 +7,6 @@ namespace tutti::engine {
 
 Kernel portable_kernel_of(DataType type, Op op);
 void portable_copy(const std::byte* source, std::span<std::byte* const> targets, std::size_t bytes, bool streaming);
+Conversion portable_conversion_of(DataType type);
 
 }  // namespace tutti::engine

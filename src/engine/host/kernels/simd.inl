@@ -120,6 +120,43 @@ Kernel kernel_of_target(DataType type, Op op) {
   return nullptr;
 }
 
+// The last vector overlaps the one before it: places do not overlap, so converting an element twice does no harm.
+template <DataType kType, class Lanes>
+void narrow(const std::byte* from, std::byte* to, std::size_t elements) {
+  using D = hn::ScalableTag<float>;
+  const D d;
+  const std::size_t step = hn::Lanes(d);
+  if (elements < step) return portable_conversion_of(kType).narrow(from, to, elements);
+  const auto convert = [&](std::size_t at) HWY_ATTR {
+    const typename Lanes::template One<D> encoded(d, load_bytes(d, from + at * sizeof(float)));
+    encoded.store(d, to + at * sizeof(typename Lanes::Bits));
+  };
+  for (std::size_t at = 0; at + step <= elements; at += step) convert(at);
+  convert(elements - step);
+}
+
+template <DataType kType, class Lanes>
+void widen(const std::byte* from, std::byte* to, std::size_t elements) {
+  const hn::ScalableTag<float> d;
+  const std::size_t step = hn::Lanes(d);
+  if (elements < step) return portable_conversion_of(kType).widen(from, to, elements);
+  const auto convert = [&](std::size_t at) HWY_ATTR {
+    store_bytes<false>(d, Lanes::load(d, from + at * sizeof(typename Lanes::Bits)), to + at * sizeof(float));
+  };
+  for (std::size_t at = 0; at + step <= elements; at += step) convert(at);
+  convert(elements - step);
+}
+
+template <std::int64_t kTarget>
+Conversion conversion_of_target(DataType type) {
+  using Bfloat16Lanes = NarrowLanes<Bfloat16Format>;
+  constexpr DataType kHalf = DataType::float16;
+  constexpr DataType kBrain = DataType::bfloat16;
+  if (type == kHalf) return {narrow<kHalf, Float16Lanes>, widen<kHalf, Float16Lanes>};
+  if (type == kBrain) return {narrow<kBrain, Bfloat16Lanes>, widen<kBrain, Bfloat16Lanes>};
+  return {};
+}
+
 }  // namespace HWY_NAMESPACE
 
 namespace {
@@ -129,7 +166,7 @@ struct TargetKernels<HWY_TARGET> {
   template <std::int64_t kTarget = HWY_TARGET>
   static KernelSet create() {
     return {hwy::TargetName(HWY_TARGET), HWY_NAMESPACE::kernel_of_target<kTarget>,
-            HWY_NAMESPACE::copy_of_target<kTarget>};
+            HWY_NAMESPACE::copy_of_target<kTarget>, HWY_NAMESPACE::conversion_of_target<kTarget>};
   }
 };
 
