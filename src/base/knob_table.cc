@@ -101,7 +101,7 @@ constexpr std::array<Knob, kKnobCount> kKnobs = {
      .standard = "off",
      .meaning = "Whether everything between hosts is encrypted (TLS 1.3).",
      .type = KnobType::boolean},
-    choice(KnobId::compress, "TUTTI_COMPRESS", "What float sums become on the wire; sums are no longer exact then.",
+    choice(KnobId::compress, "TUTTI_COMPRESS", "What float32 sums become between hosts; they are no longer exact then.",
            kCompressions, "off"),
     text(KnobId::dump_dir, "TUTTI_DUMP_DIR", "The folder that flight recorders are written to; none unless given."),
     choice(KnobId::dump_signal, "TUTTI_DUMP_SIGNAL", "The signal on which a process writes its flight recorder.",

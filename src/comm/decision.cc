@@ -48,8 +48,9 @@ planner::Request request_of(const Call& call, bool in_place) {
   return request;
 }
 
-// A shorter message takes as long for being one as for its bytes, and what goes in one hop would take two.
-constexpr std::uint64_t kCompressedBytesMin = 4096;
+// Less takes longer for its hops than for its bytes, and plans with one hop complete sums in several places. Measured
+// on links of 1 to 10 Gbit/s.
+constexpr std::uint64_t kCompressedBytesMin = 32 << 10;
 
 // What values of this call become between hosts; nothing: they stay what they are.
 std::optional<DataType> wire_type_of(const DecisionContext& context, const Call& call) {

@@ -58,6 +58,72 @@ TEST(Decision, BetweenProcessesReachesBuffersOnlyWhereTheyCanBeReached) {
   EXPECT_EQ(decision->asked.size(), 4u);
 }
 
+DecisionContext context_over_hosts(Rank self, WireCompression compression) {
+  DecisionContext context = context_of(5, self, false);
+  context.machine.can_pull = false;
+  context.hosts = {0, 0, 1, 1, 1};
+  context.compression = compression;
+  return context;
+}
+
+std::optional<DataType> wire_type_of(const Call& call, WireCompression compression = WireCompression::bf16) {
+  const auto decision = decide(context_over_hosts(0, compression), call);
+  EXPECT_TRUE(decision.is_ok()) << decision.status().text();
+  return decision->fallback->elements.wire_type;
+}
+
+TEST(Decision, CompressesSumsOfFloat32BetweenHostsAlone) {
+  const Call sum{.count = 9000};
+  EXPECT_EQ(wire_type_of(sum), DataType::bfloat16);
+  EXPECT_EQ(wire_type_of(sum, WireCompression::fp16), DataType::float16);
+  EXPECT_EQ(wire_type_of(sum, WireCompression::off), std::nullopt);
+  for (const Op op : {Op::average, Op::scaled_sum}) {
+    EXPECT_EQ(wire_type_of({.count = 9000, .reduction = op}), DataType::bfloat16);
+  }
+  for (const Op op : {Op::min, Op::max, Op::product}) {
+    EXPECT_EQ(wire_type_of({.count = 9000, .reduction = op}), std::nullopt);
+  }
+  for (const DataType type : kDataTypes) {
+    EXPECT_EQ(wire_type_of({.count = 9000, .type = type}).has_value(), type == DataType::float32) << name_of(type);
+  }
+  for (const Collective collective : plan::kCollectives) {
+    if (collective == Collective::send_receive) continue;
+    EXPECT_EQ(wire_type_of({.collective = collective, .count = 9000}).has_value(), plan::reduces(collective));
+  }
+  EXPECT_EQ(wire_type_of({.count = 8191}), std::nullopt) << "too short to be worth it";
+  EXPECT_EQ(wire_type_of({.count = 8192}), DataType::bfloat16);
+  EXPECT_EQ(wire_type_of({.collective = Collective::reduce_scatter, .count = 1639}), DataType::bfloat16);
+  DecisionContext one_host = context_of(5, 0, false);
+  one_host.compression = WireCompression::bf16;
+  EXPECT_EQ(decide(one_host, sum)->fallback->elements.wire_type, std::nullopt);
+}
+
+TEST(Decision, RoundsCompleteSumsOfAnAllReduceAlone) {
+  for (const Collective collective : {Collective::all_reduce, Collective::reduce, Collective::reduce_scatter}) {
+    const auto decision =
+        decide(context_over_hosts(0, WireCompression::fp16), {.collective = collective, .count = 9000});
+    ASSERT_TRUE(decision.is_ok()) << decision.status().text();
+    EXPECT_EQ(decision->fallback->rounds_sums, collective == Collective::all_reduce);
+  }
+}
+
+TEST(Decision, UnderCompressionIsTheSameOnEveryRank) {
+  for (const Collective collective : {Collective::all_reduce, Collective::reduce, Collective::reduce_scatter}) {
+    for (const std::uint64_t count : {1639, 9000, 100'000}) {
+      const Call call{.collective = collective, .count = count};
+      const auto first = decide(context_over_hosts(0, WireCompression::bf16), call);
+      ASSERT_TRUE(first.is_ok()) << first.status().text();
+      for (Rank rank = 1; rank < 5; ++rank) {
+        const auto other = decide(context_over_hosts(rank, WireCompression::bf16), call);
+        ASSERT_TRUE(other.is_ok()) << other.status().text();
+        EXPECT_EQ(plan_of(other->fallback), plan_of(first->fallback)) << describe(call);
+        EXPECT_EQ(other->fallback->elements.wire_type, first->fallback->elements.wire_type) << describe(call);
+        EXPECT_EQ(other->fallback->tile_bytes, first->fallback->tile_bytes) << describe(call);
+      }
+    }
+  }
+}
+
 TEST(Decision, CountsTheBuffersOfEveryCollective) {
   const auto sizes = [](Collective collective, Rank rank) {
     const BufferSizes found = buffer_sizes({.collective = collective, .count = 10, .root = 1}, rank, 3);

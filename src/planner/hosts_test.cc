@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "tutti/check.h"
 #include "tutti/simulate.h"
@@ -194,6 +195,36 @@ TEST(HostPlans, AreExplainedWithTheirRivals) {
   EXPECT_EQ(text.find("leader_pairwise through stages all_reduce over 4 ranks on 2 hosts: "), 0u) << text;
   EXPECT_NE(text.find("hierarchical_ring through stages would take"), std::string::npos) << text;
   EXPECT_EQ(explain_hosts(cluster, request, {}), "no algorithm fits");
+}
+
+// Ranks that each complete the same sum would round it differently.
+TEST(HostPlans, OfRoundedSumsHaveOnePlaceForEachThatIsComplete) {
+  for (const auto& sizes : kSizes) {
+    const Cluster cluster = cluster_of(sizes);
+    for (const Collective collective : {Collective::all_reduce, Collective::reduce, Collective::reduce_scatter}) {
+      Request request = request_of(collective, 1 << 20);
+      const auto exact = rank_hosts(cluster, request, Reach::stage);
+      request.wire_element_bytes = 2;
+      const auto rounded = rank_hosts(cluster, request, Reach::stage);
+      ASSERT_FALSE(rounded.empty()) << plan::name_of(collective);
+      std::set<std::string_view> missing;
+      for (const Candidate& candidate : exact) missing.insert(candidate.algorithm->name);
+      for (const Candidate& candidate : rounded) missing.erase(candidate.algorithm->name);
+      std::set<std::string_view> expected;
+      if (collective == Collective::all_reduce) expected = {"pairwise"};
+      if (collective == Collective::all_reduce && cluster.ranks() > 2) expected.insert("leader_pairwise");
+      EXPECT_EQ(missing, expected) << plan::name_of(collective) << " over " << cluster.ranks();
+    }
+  }
+}
+
+TEST(HostPlans, OfHalfTheBytesTakeAboutHalfTheTimeOfASlowNetwork) {
+  const Cluster cluster = cluster_of({2, 2}, 12.5e6);
+  Request request = request_of(Collective::all_reduce, 8 << 20);
+  const double exact_s = rank_hosts(cluster, request, Reach::stage)[0].estimate_s;
+  request.wire_element_bytes = 2;
+  const double rounded_s = rank_hosts(cluster, request, Reach::stage)[0].estimate_s;
+  EXPECT_NEAR(rounded_s / exact_s, 0.5, 0.1);
 }
 
 }  // namespace

@@ -168,7 +168,7 @@ std::string compare_all(comm::Side& side, double rounding) {
   std::uint64_t seed = 0;
   for (const Collective collective : {Collective::all_reduce, Collective::reduce, Collective::reduce_scatter}) {
     for (const Op op : {Op::sum, Op::average, Op::scaled_sum}) {
-      for (const std::uint64_t count : {1025, 20'011, 300'007}) {
+      for (const std::uint64_t count : {8193, 20'011, 300'007}) {
         if (count > 100'000 && op != Op::sum && !runs_all()) continue;
         Question question{collective, op, count, static_cast<Rank>(++seed) % side.size()};
         question.is_shared = seed % 2 == 0;
@@ -229,7 +229,7 @@ TEST_F(Compression, EveryAlgorithmGivesAllRanksTheSameBits) {
        {"ring", "halving", "tree", "hierarchical_ring", "hierarchical_halving", "hierarchical_tree", "leader_tree"}) {
     expect({0, 1, 1, 2, 0}, {.environment = compressed("bf16"), .algorithm = algorithm}, [](comm::Side& side) {
       std::string failure;
-      for (const std::uint64_t count : {1025, 100'003}) {
+      for (const std::uint64_t count : {8193, 100'003}) {
         for (const bool is_shared : {false, true}) {
           if (!failure.empty()) continue;
           failure = compare_bits(side, {.op = Op::average, .count = count, .is_shared = is_shared});
@@ -244,7 +244,7 @@ TEST_F(Compression, EveryAlgorithmGivesAllRanksTheSameBits) {
 TEST_F(Compression, AlgorithmsThatAddUpEverywhereAreRefusedByName) {
   for (const std::string algorithm : {"pairwise", "leader_pairwise"}) {
     expect({0, 0, 1}, {.environment = compressed("fp16"), .algorithm = algorithm}, [&](comm::Side& side) {
-      const auto result = answer(ask(side, {.count = 5000}), some_float);
+      const auto result = answer(ask(side, {.count = 9000}), some_float);
       const std::string text = result ? "no error" : spoken(result.status());
       return text.find(algorithm +
                        " cannot run all_reduce over 3 ranks here with the same bits on all of them under "
@@ -282,8 +282,8 @@ TEST_F(Compression, OtherCallsAreLeftAlone) {
     call.reduction = Op::max;
     std::string failure = run(call, odd, kCount);
     call.reduction = Op::sum;
-    call.count = 1023;  // too few bytes to be worth it
-    if (failure.empty()) failure = run(call, odd * 3, 1023);
+    call.count = 8191;  // too few bytes to be worth it
+    if (failure.empty()) failure = run(call, odd * 3, 8191);
     call = plain;
     call.collective = Collective::all_gather;
     if (failure.empty()) failure = run(call, odd, kCount * n);

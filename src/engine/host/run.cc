@@ -324,11 +324,8 @@ Status Run::compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint3
     return compute_across(launch_, custom_, workspace_, value,
                           {{workspace_.source_owners.data(), sources}, {workspace_.target_owners.data(), targets}});
   }
-  if (value.needs_conversion()) [[unlikely]] {
-    compute_converted(launch_, workspace_, value);
-  } else {
-    compute(launch_, custom_, workspace_, value);
-  }
+  value.needs_conversion() ? compute_converted(launch_, workspace_, value)
+                           : compute(launch_, custom_, workspace_, value);
   return {};
 }
 

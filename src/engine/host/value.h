@@ -12,8 +12,8 @@
 namespace tutti::engine {
 
 struct Value {
-  std::span<const std::byte* const> sources;
-  std::span<std::byte* const> targets;
+  std::span<const std::byte* const> sources = {};
+  std::span<std::byte* const> targets = {};
   std::uint64_t bytes = 0;
   const double* factors = nullptr;  // per source; nullptr: none is scaled
   bool finish = false;

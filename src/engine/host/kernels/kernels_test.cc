@@ -316,6 +316,47 @@ TEST(Kernels, OneSourceTimesOneKeepsEveryBitOfANan) {
   }
 }
 
+template <class Format>
+void expect_conversions(const KernelSet& set, DataType type, Random& random) {
+  const Conversion conversion = set.conversion_of(type);
+  for (const std::size_t length : kLengths) {
+    for (const std::size_t offset : {0, 1}) {
+      const Bytes drawn = draw(random, DataType::float32, length);
+      Place wide(drawn.size(), offset);
+      std::copy(drawn.begin(), drawn.end(), wide.data());
+      Place narrow(length * 2, 3 * offset);
+      conversion.narrow(wide.data(), narrow.data(), length);
+      Place back(drawn.size(), offset);
+      conversion.widen(narrow.data(), back.data(), length);
+      for (std::size_t i = 0; i < length; ++i) {
+        float value = 0;
+        float rounded = 0;
+        std::uint16_t bits = 0;
+        std::memcpy(&value, wide.data() + 4 * i, 4);
+        std::memcpy(&bits, narrow.data() + 2 * i, 2);
+        std::memcpy(&rounded, back.data() + 4 * i, 4);
+        ASSERT_EQ(bits, Format::encode(value)) << set.instruction_set << ' ' << value;
+        if (std::isnan(value)) {
+          ASSERT_TRUE(std::isnan(rounded)) << set.instruction_set;
+        } else {
+          ASSERT_EQ(rounded, Format::decode(bits)) << set.instruction_set << ' ' << value;
+          ASSERT_EQ(Format::encode(rounded), bits) << "what is rounded once more stays";
+        }
+      }
+      for (const Place* place : {&wide, &narrow, &back}) EXPECT_TRUE(place->surroundings_are_untouched());
+    }
+  }
+}
+
+TEST(Kernels, ConversionsRoundAsTheTypesAreDefined) {
+  Random random(5);
+  for (const KernelSet& set : kernel_sets()) {
+    expect_conversions<Float16Format>(set, DataType::float16, random);
+    expect_conversions<Bfloat16Format>(set, DataType::bfloat16, random);
+    EXPECT_EQ(set.conversion_of(DataType::float64).narrow, nullptr);
+  }
+}
+
 TEST(Kernels, PortableKernelsComeLastAndTheBestAreUsed) {
   ASSERT_FALSE(kernel_sets().empty());
   EXPECT_EQ(kernel_sets().back().instruction_set, "portable");
