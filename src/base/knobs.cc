@@ -239,11 +239,6 @@ std::optional<std::chrono::nanoseconds> Knobs::late_warning() const {
   return seconds(KnobId::late_warning);
 }
 
-std::optional<int> Knobs::sockets_per_peer() const {
-  if (std::holds_alternative<KnobInstead>(value(KnobId::sockets_per_peer))) return std::nullopt;
-  return static_cast<int>(number(KnobId::sockets_per_peer));
-}
-
 std::optional<std::string_view> Knobs::congestion() const {
   if (std::holds_alternative<KnobInstead>(value(KnobId::congestion))) return std::nullopt;
   return text(KnobId::congestion);

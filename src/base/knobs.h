@@ -115,7 +115,7 @@ class Knobs {
   std::string_view socket_ifname() const { return text(KnobId::socket_ifname); }
   SocketFamily socket_family() const { return choice<SocketFamily>(KnobId::socket_family); }
   int rails_max() const { return static_cast<int>(number(KnobId::rails_max)); }
-  std::optional<int> sockets_per_peer() const;         // nullopt: as many as help
+  int sockets_per_peer() const { return static_cast<int>(number(KnobId::sockets_per_peer)); }
   std::optional<std::string_view> congestion() const;  // as the kernel names it; nullopt: the machine's own
   TransportChoice transport() const { return choice<TransportChoice>(KnobId::transport); }
   MeasureChoice measure() const { return choice<MeasureChoice>(KnobId::measure); }

@@ -33,7 +33,7 @@ TEST(Knobs, HaveDefaultsWhereNothingIsSet) {
   EXPECT_EQ(knobs.socket_ifname(), "");
   EXPECT_EQ(knobs.socket_family(), SocketFamily::any);
   EXPECT_EQ(knobs.rails_max(), 4);
-  EXPECT_EQ(knobs.sockets_per_peer(), std::nullopt);
+  EXPECT_EQ(knobs.sockets_per_peer(), 1);
   EXPECT_EQ(knobs.congestion(), std::nullopt);
   EXPECT_EQ(knobs.transport(), TransportChoice::automatic);
   EXPECT_FALSE(knobs.encrypt());
@@ -115,7 +115,7 @@ TEST(Knobs, ABadValueIsNamedWithWhatIsAllowed) {
   EXPECT_EQ(failure_of({{"TUTTI_RAILS_MAX", "0"}}),
             "TUTTI_RAILS_MAX: '0' is outside of what is allowed; it takes a whole number from 1 to 16");
   EXPECT_EQ(failure_of({{"TUTTI_SOCKETS_PER_PEER", "many"}}),
-            "TUTTI_SOCKETS_PER_PEER: 'many' is not a whole number; it takes auto or a whole number from 1 to 64");
+            "TUTTI_SOCKETS_PER_PEER: 'many' is not a whole number; it takes a whole number from 1 to 64");
   EXPECT_EQ(failure_of({{"TUTTI_ENCRYPT", "maybe"}}),
             "TUTTI_ENCRYPT: 'maybe' is neither yes nor no; it takes 1, on, yes, true, or 0, off, no, false");
   EXPECT_EQ(failure_of({{"TUTTI_COMPRESS", "zip"}}), "TUTTI_COMPRESS: 'zip' is not known; it takes off, bf16 or fp16");

@@ -199,7 +199,20 @@ Result<bootstrap::Rails> Job::rails_to(ActorId actor) const {
   const auto here = offers_.find(courier_->id());
   const auto there = offers_.find(actor);
   if (here == offers_.end() || there == offers_.end()) return Status(Code::internal, "an actor without an offer");
-  return bootstrap::rails_between(here->second, there->second, knobs_.rails_max());
+  TUTTI_ASSIGN(bootstrap::Rails found, bootstrap::rails_between(here->second, there->second, rails_max_));
+  std::vector<bootstrap::Rail> connections;
+  for (bootstrap::Rail& rail : found.rails) {
+    rail.share /= sockets_per_rail_;
+    connections.insert(connections.end(), static_cast<std::size_t>(sockets_per_rail_), rail);
+  }
+  found.rails = std::move(connections);
+  return found;
+}
+
+void Job::set_connections(int rails_max, int sockets_per_rail) {
+  const std::lock_guard lock(mutex_);
+  rails_max_ = rails_max;
+  sockets_per_rail_ = sockets_per_rail;
 }
 
 Result<rpc::Conduit> Job::dial(ActorId actor, std::uint32_t rail, std::span<const std::byte> hello, Deadline deadline,

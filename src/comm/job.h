@@ -63,6 +63,9 @@ class Job : private bootstrap::MemberOwner {
   bool is_encrypted() const { return is_encrypted_; }
   // What the hosts of these actors offer decides over which networks they talk.
   void set_offer(ActorId actor, bootstrap::Offer offer, UcxStance stance);
+  // The same on every rank: both ends of a wire have to know how many connections it has.
+  void set_connections(int rails_max, int sockets_per_rail);
+  // One after the other, those with several connections as often as they have.
   Result<bootstrap::Rails> rails_to(ActorId actor) const;
   UcxStance stance_of(ActorId actor) const;
   Carrier carrier_to(ActorId actor) const;
@@ -122,6 +125,8 @@ class Job : private bootstrap::MemberOwner {
   std::map<ActorId, bootstrap::Participant> participants_;  // who ever took part
   std::map<ActorId, bootstrap::Offer> offers_;
   std::map<ActorId, UcxStance> stances_;
+  int rails_max_ = 1;
+  int sockets_per_rail_ = 1;
   struct Gone {
     std::string why;
     bool is_silent = false;

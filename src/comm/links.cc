@@ -14,8 +14,8 @@ using transport::Remote;
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x6b6e696c;  // "link"
-constexpr std::uint32_t kRailsMax = 16;
+constexpr std::uint32_t kMagic = 0x6b6e696c;        // "link"
+constexpr std::uint32_t kConnectionsMax = 16 * 64;  // TUTTI_RAILS_MAX and TUTTI_SOCKETS_PER_PEER take no more
 
 struct Packed {
   std::uint64_t communicator;  // first: by it a job knows whom the connection is for
@@ -40,7 +40,7 @@ std::vector<std::byte> LinkHello::pack() const {
 Result<LinkHello> LinkHello::parse(std::span<const std::byte> bytes) {
   Packed packed{};
   if (bytes.size() == sizeof(packed)) std::memcpy(&packed, bytes.data(), sizeof(packed));
-  if (packed.magic != kMagic || packed.rails == 0 || packed.rails > kRailsMax || packed.rail >= packed.rails ||
+  if (packed.magic != kMagic || packed.rails == 0 || packed.rails > kConnectionsMax || packed.rail >= packed.rails ||
       packed.from < 0 || packed.to < 0 || packed.from == packed.to) {
     return Status(Code::network, fmt::format("a connection introduces itself in {} bytes that make no sense; is it of "
                                              "another version?",
@@ -112,7 +112,14 @@ void Links::accept(const LinkHello& hello, rpc::Conduit conduit) {
 std::string Links::ways_to(Rank other) const {
   std::string ways;
   const std::uint32_t rails = dialer_.rails(other);
-  for (std::uint32_t rail = 0; rail < rails; ++rail) ways += (rail == 0 ? "" : " and ") + dialer_.name(other, rail);
+  for (std::uint32_t rail = 0; rail < rails;) {
+    const std::string name = dialer_.name(other, rail);
+    std::uint32_t count = 1;
+    while (rail + count < rails && dialer_.name(other, rail + count) == name) ++count;
+    ways += (rail == 0 ? "" : " and ") + name;
+    if (count > 1) ways += fmt::format(" in {} connections", count);
+    rail += count;
+  }
   return ways;
 }
 

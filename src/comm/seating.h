@@ -19,6 +19,8 @@ struct Introduction {
   // Whether the network is to be measured where that is nothing and there are several hosts; rank 0's word counts.
   std::uint64_t wants_measure = 0;
   WireCompression compression = WireCompression::off;
+  std::uint8_t rails_max = 1;  // these, too, are rank 0's
+  std::uint8_t sockets_per_peer = 1;
 };
 static_assert(std::is_trivially_copyable_v<Introduction>);
 

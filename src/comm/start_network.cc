@@ -124,6 +124,8 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
   TUTTI_ASSIGN(const auto meeting, bootstrap::read_identifier(identifier));
   TUTTI_ASSIGN(const UcxStance stance, find_stance(knobs.transport(), meeting.is_encrypted));
   mine.compression = knobs.compress();
+  mine.rails_max = static_cast<std::uint8_t>(knobs.rails_max());
+  mine.sockets_per_peer = static_cast<std::uint8_t>(knobs.sockets_per_peer());
   TUTTI_ASSIGN(const auto job, Job::join({.identifier = identifier,
                                           .rank = options.rank,
                                           .size = options.size,
@@ -156,6 +158,7 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
   // Whether ranks may pull is known on each host alone, and all have to plan alike.
   const bool can_pull = is_one_host && can_all_pull(membership.peers);
   const Introduction& first = arrivals[0].introduced.introduction;
+  job->set_connections(std::max<int>(1, first.rails_max), std::max<int>(1, first.sockets_per_peer));
   membership.machine = machine_of(first.rates, options.size, can_pull);
   if (is_one_host) membership.hosts.clear();
   CommunicatorOptions own = options;
