@@ -2,8 +2,8 @@
 // alone.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "comm/side.h"
 #include "comm/start.h"
@@ -98,7 +98,8 @@ Result<std::vector<float>> answer(Asked asked, const Make& make) {
   TUTTI_TRY(asked.side.run(asked.call));
   if (!in.is_intact() || !out.is_intact()) return Status(Code::internal, "bytes around the buffers have changed");
   std::vector<float> result(sizes.out_elements);
-  std::memcpy(result.data(), asked.call.out, result.size() * sizeof(float));
+  const auto to = std::as_writable_bytes(std::span(result));  // of no elements, where this rank gets none
+  std::copy_n(static_cast<const std::byte*>(asked.call.out), to.size(), to.begin());
   return result;
 }
 
