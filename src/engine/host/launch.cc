@@ -109,9 +109,8 @@ class LaneBuilder {
       }
       for (const Slice& slice : targets) made.stores_to_stage |= slice.buffer == Buffer::stage;
       set_shortcuts(made, steps[i], index, i);
-      for (const auto slices : {sources, targets}) {
-        for (const Slice& slice : slices) launch.uses_stage |= slice.buffer == Buffer::stage;
-      }
+      for (const Slice& slice : sources) launch.uses_stage |= slice.buffer == Buffer::stage;
+      launch.uses_stage |= made.stores_to_stage;
       launch.steps.push_back(made);
     }
     return launch;
@@ -175,7 +174,7 @@ class LaneBuilder {
   // Scratch and stage have no sizes of their own: a chunk there is as large as what is put into it, which plans keep in
   // chunks of the same number or next to a slice of a buffer that has one.
   std::uint64_t value_bytes(std::span<const Slice> sources, std::span<const Slice> targets, std::uint32_t chunk) const {
-    for (const auto slices : {sources, targets}) {
+    for (const auto& slices : {sources, targets}) {
       for (const Slice& slice : slices) {
         if (slice.buffer == Buffer::in || slice.buffer == Buffer::out)
           return extent_of(slice, chunk).elements * element_bytes_;
