@@ -48,6 +48,14 @@ Result<Arrival> parse_card(std::span<const std::byte> bytes, Rank rank) {
   return arrival;
 }
 
+// What ranks have to do alike.
+void tell_settings(Introduction& mine, const Knobs& knobs) {
+  mine.wants_measure = knobs.measure() == MeasureChoice::automatic ? 1 : 0;
+  mine.compression = knobs.compress();
+  mine.rails_max = static_cast<std::uint8_t>(knobs.rails_max());
+  mine.sockets_per_peer = static_cast<std::uint8_t>(knobs.sockets_per_peer());
+}
+
 // What one rank rounds another would take for what it is not.
 Status compare_compressions(const std::vector<Arrival>& arrivals) {
   const auto compression_of = [&](std::size_t rank) { return arrivals[rank].introduced.introduction.compression; };
@@ -120,12 +128,9 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
   Membership membership{.rank = options.rank, .late_warning = knobs.late_warning()};
   TUTTI_ASSIGN(Introduction mine, introduce(options, membership));
   mine.network = network;
-  mine.wants_measure = knobs.measure() == MeasureChoice::automatic ? 1 : 0;
+  tell_settings(mine, knobs);
   TUTTI_ASSIGN(const auto meeting, bootstrap::read_identifier(identifier));
   TUTTI_ASSIGN(const UcxStance stance, find_stance(knobs.transport(), meeting.is_encrypted));
-  mine.compression = knobs.compress();
-  mine.rails_max = static_cast<std::uint8_t>(knobs.rails_max());
-  mine.sockets_per_peer = static_cast<std::uint8_t>(knobs.sockets_per_peer());
   TUTTI_ASSIGN(const auto job, Job::join({.identifier = identifier,
                                           .rank = options.rank,
                                           .size = options.size,

@@ -33,7 +33,7 @@ TEST(Env, ListsEverySettingWithItsDefault) {
   EXPECT_EQ(answer.exit_code, 0) << answer.text;
   EXPECT_TRUE(contains(answer.text, "TUTTI_START_TIMEOUT    60s     60s     default                How long a start"))
       << answer.text;
-  EXPECT_EQ(text::split(answer.text, '\n').size(), 18u) << answer.text;
+  EXPECT_EQ(text::split(answer.text, '\n').size(), 19u) << answer.text;
 }
 
 TEST(Env, SaysWhereAValueCameFrom) {
