@@ -4,6 +4,7 @@
 
 #include "bootstrap/exchange.h"
 #include "bootstrap/store/place_for_test.h"
+#include "comm/seating.h"
 #include "tests/process/board.h"
 #include "tests/process/crew.h"
 #include "tests/process/meeting.h"
@@ -136,7 +137,7 @@ TEST(Trouble, ARankThatDiesBeforeItIsMetIsNamed) {
     }
     const auto mesh = transport::Mesh::of_process();
     if (!mesh) return spoken(mesh.status());
-    std::vector<std::byte> message(80);  // as long as what a rank says of itself beside its card
+    std::vector<std::byte> message(sizeof(comm::Introduction));
     const auto card = (*mesh)->card();
     message.insert(message.end(), card.begin(), card.end());
     return introduce(directory / "store", message);
