@@ -12,6 +12,11 @@
 #include "bootstrap/store/unix_server.h"
 #include "os/unix_socket.h"
 
+#if defined(TUTTI_HAS_THREAD_SANITIZER)
+// Threads of earlier tests may still be ending when a test makes processes, which have threads of their own.
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+#endif
+
 namespace tutti::bootstrap {
 namespace {
 
