@@ -29,6 +29,8 @@ struct Nobody final : MemberOwner {
   Bytes on_question(Rank, std::span<const std::byte>) override { return {}; }
 };
 
+constexpr std::uint64_t kCircle = 7;
+
 Participant somebody(std::uint64_t id) { return {{{id}, {"somewhere"}}, {"host", 1}, {}}; }
 
 void tell_everybody(std::span<const std::byte> bytes) {
@@ -37,8 +39,14 @@ void tell_everybody(std::span<const std::byte> bytes) {
   const Roster roster{1, {somebody(1), somebody(2), somebody(3)}};
   Member member(world, owner, roster, 0);
   member.shrink(Deadline::never(), [](auto) {});
+  member.shrink_circle(kCircle, {1, {somebody(1), somebody(2)}}, Deadline::never(), [](auto) {});
   member.wake();
   member.receive({2}, bytes);
+  // What makes sense among all makes sense in a circle.
+  if (auto message = parse_member_message(bytes)) {
+    message->circle = kCircle;
+    member.receive({2}, encode(*message));
+  }
   member.wake();
   Meeting meeting(world, {1, 2, "1.0"});
   meeting.receive({2}, bytes);
