@@ -30,6 +30,7 @@ constexpr std::size_t kCustomElementBytesMax = engine::Workspace::kBounceBytes;
 // is waited for needs this one at once. Looking at a network costs as much as giving the core away.
 constexpr int kPolls = 500;
 constexpr int kPollsInCrowd = 1;
+constexpr int kRanksPerCoreMax = 4;  // that take turns without much loss
 
 }  // namespace
 
@@ -60,8 +61,8 @@ Side::Side(Membership membership, const CommunicatorOptions& options, const Make
       blank_(transport::BlockShape{.members = size()}.bytes() / sizeof(std::uint64_t) + transport::kLine),
       is_one_process_(std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer.is_same_process; })),
       polls_(machine_.ranks <= machine_.cores && hosts_.empty() ? kPolls : kPollsInCrowd),
-      has_core_of_its_own_(std::count_if(peers_.begin(), peers_.end(),
-                                         [](const auto& peer) { return !peer.is_remote; }) <= machine_.cores),
+      is_crowded_(std::count_if(peers_.begin(), peers_.end(), [](const auto& peer) { return !peer.is_remote; }) >
+                  kRanksPerCoreMax * machine_.cores),
       recorder_(watch::Recorder::create({.rank = rank_, .peers = peers_, .store = options_.store})) {
   std::vector<Block> blocks;
   std::vector<Rank> all;

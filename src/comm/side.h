@@ -101,7 +101,7 @@ class Side {
   Status why_ended() const;
   // How often a call looks before it lets others have the core.
   int polls() const { return polls_; }
-  bool has_core_of_its_own() const { return has_core_of_its_own_; }
+  bool is_crowded() const { return is_crowded_; }
   // Whether a rank has destroyed its side.
   bool has_left(Rank rank) const { return collective_->channel.mine().left(rank).load(std::memory_order_acquire) != 0; }
   void note_left(Rank rank) const { collective_->channel.mine().left(rank).store(1, std::memory_order_release); }
@@ -141,7 +141,7 @@ class Side {
   mutable std::vector<std::uint64_t> blank_;
   bool is_one_process_;
   int polls_;
-  bool has_core_of_its_own_;  // if nothing else runs on this host
+  bool is_crowded_;  // many ranks share a core of this host
   std::unique_ptr<Outside> outside_;
   std::unique_ptr<watch::Recorder> recorder_;
   std::unique_ptr<Track> collective_;

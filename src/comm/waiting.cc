@@ -29,6 +29,8 @@ constexpr int kYieldsPerLook = 16;  // at the clock
 // The longest sleep: also how long it takes to notice that somebody died, and the price of a wake-up that was missed.
 constexpr std::chrono::nanoseconds kSleepFor = std::chrono::milliseconds(50);
 constexpr std::chrono::nanoseconds kSleepForMany = std::chrono::milliseconds(1);
+// The shortest sleep on the network, during which signals of ranks of this host are not heard.
+constexpr std::chrono::nanoseconds kNapFor = std::chrono::microseconds(50);
 // More than a step takes that was begun before the end was known.
 constexpr std::chrono::nanoseconds kTouchingFor = std::chrono::seconds(2);
 // More than the kernel takes to end a process whose memory it has taken down.
@@ -48,7 +50,7 @@ class Wait {
     for (const auto& [side, operation] : pending) {
       const auto own = operation->call().timeout;
       timeout = std::max(timeout, own.count() > 0 ? own : side->options().timeout);
-      goes_on_yielding_ = goes_on_yielding_ && side->has_core_of_its_own();
+      goes_on_yielding_ = goes_on_yielding_ && !side->is_crowded();
     }
     deadline_ = Deadline::after(start_, timeout);
   }
@@ -108,16 +110,14 @@ class Wait {
   }
 
  private:
-  // Whether the last step was done too long ago for yielding. A long call is made of many short waits; where ranks of
-  // this host are many, though, they had better sleep as soon as the call is a long one, than take turns at yielding.
+  // Whether the last step was done too long ago for yielding. A long call is made of many short waits; where many ranks
+  // share a core, though, they had better sleep as soon as the call is a long one, than take turns at yielding.
   bool has_stalled() {
     const Time now = os::now();
-    if (goes_on_yielding_) {
-      std::uint64_t steps = 0;
-      for (const auto& [side, operation] : pending_) steps += operation->steps_done();
-      if (std::exchange(steps_, steps) != steps) moved_ = now;
-    }
-    return Deadline::after(moved_, kYieldFor).has_passed(now);
+    std::uint64_t steps = 0;
+    for (const auto& [side, operation] : pending_) steps += operation->steps_done();
+    if (std::exchange(steps_, steps) != steps) moved_ = now;
+    return Deadline::after(goes_on_yielding_ ? moved_ : start_, kYieldFor).has_passed(now);
   }
 
   std::chrono::nanoseconds waited() const { return std::chrono::nanoseconds(os::now().ns - start_.ns); }
@@ -288,8 +288,10 @@ class Wait {
       links.progress();
       links.add_to(polled);
     }
-    const auto patience = std::clamp<std::chrono::nanoseconds>(waited() / 16, kSleepForMany, kSleepFor);
-    ::poll(polled.data(), polled.size(), static_cast<int>(patience / std::chrono::milliseconds(1)));
+    const std::chrono::nanoseconds quiet(os::now().ns - moved_.ns);
+    const auto patience = std::clamp<std::chrono::nanoseconds>(quiet / 16, kNapFor, kSleepFor);
+    const timespec limit = {.tv_sec = 0, .tv_nsec = patience.count()};
+    ::ppoll(polled.data(), polled.size(), &limit, nullptr);
   }
 
   std::span<const Pending> pending_;
