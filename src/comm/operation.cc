@@ -56,6 +56,7 @@ bool Operation::advance() {
       // What was sent may lie in the caller's buffers, or in places that the next call uses.
       if (!track_.channel.are_links_flushed()) return false;
       return end({});
+    case Phase::barred: return false;
     case Phase::ended: return true;
   }
   return true;
@@ -104,6 +105,12 @@ bool Operation::begin() {
   if (!decision.is_flash) track.channel.ring_all();  // a flash rings when it publishes
   has_entered_ = true;
   entered_ = track.channel.call();
+  // Whoever leaves a communicator that has ended waits for those who it sees have entered. One that enters later must
+  // not touch its buffers: see Wait::fail for the other half.
+  if (track.channel.mine().bell().ended.load(std::memory_order_acquire) != 0) [[unlikely]] {
+    phase_ = Phase::barred;
+    return false;
+  }
   // A flash is recorded once it has sent what it has to send. A custom operation may never return.
   if (!decision.is_flash || call_.reduction.custom != nullptr) record(watch::CallState::entered);
   if (decision.is_flash) {
@@ -235,6 +242,7 @@ Rank Operation::blocked_on() const {
     case Phase::facts: return blocked_on_;
     case Phase::flush: return track_.channel.find_unflushed();
     case Phase::turn:
+    case Phase::barred:
     case Phase::ended: break;
   }
   return kNoRank;
@@ -246,12 +254,16 @@ bool Operation::waits_for(Rank member) const {
   return std::find(members.begin(), members.end(), member) != members.end();
 }
 
-Rank Operation::find_toucher() const {
-  if (!has_entered_ || decision_->is_flash) return kNoRank;
-  const Channel& channel = track_.channel;
-  const auto self = static_cast<std::size_t>(channel.self());
+bool Operation::is_reached() const {
+  if (!has_entered_ || decision_->is_flash) return false;
+  const auto self = static_cast<std::size_t>(track_.channel.self());
   const auto reaches = [&](const auto& launch) { return launch != nullptr && launch->prepared->reached[self] != 0; };
-  if (!reaches(decision_->preferred) && !reaches(decision_->fallback)) return kNoRank;
+  return reaches(decision_->preferred) || reaches(decision_->fallback);
+}
+
+Rank Operation::find_toucher() const {
+  if (!is_reached()) return kNoRank;
+  const Channel& channel = track_.channel;
   for (Rank member = 0; member < channel.size(); ++member) {
     const transport::Block& block = channel.block(member);
     const std::uint32_t begun = Tag{block.head().tag.load(std::memory_order_acquire)}.call();

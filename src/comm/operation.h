@@ -28,6 +28,8 @@ class Operation {
   // Whom it waits for; kNoRank: an earlier call of this rank. Where it waits for several, one of them.
   Rank blocked_on() const;
   bool waits_for(Rank member) const;
+  // Whether other ranks of this host may read or write this rank's buffers.
+  bool is_reached() const;
   // After it has failed: somebody who may still read or write this rank's buffers; kNoRank: nobody does.
   Rank find_toucher() const;
   bool has_entered() const { return has_entered_; }
@@ -38,7 +40,7 @@ class Operation {
   std::uint64_t steps_done() const { return run_ ? run_->steps_done() : 0; }
 
  private:
-  enum class Phase { turn, facts, flash, run, flush, ended };
+  enum class Phase { turn, facts, flash, run, flush, barred, ended };
 
   bool advance();
   bool begin();

@@ -13,6 +13,7 @@
 #include "comm/side.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "os/memory_barrier.h"
 #include "os/relax.h"
 
 namespace tutti::comm {
@@ -226,6 +227,9 @@ class Wait {
       operation->give_up();
       if (side->has_ended()) reason = side->why_ended();
     }
+    const auto is_reached = [](const Pending& pending) { return pending.operation->is_reached(); };
+    // All know that it is over. Now that they do, either this rank sees that another has entered, or that one sees it.
+    if (std::any_of(pending_.begin(), pending_.end(), is_reached)) os::await_barrier_everywhere();
     for (const auto& [side, operation] : pending_) let_go(*side, *operation);
     for (const auto& [side, operation] : pending_) side->record_end();
     return reason;
