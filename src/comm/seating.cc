@@ -20,9 +20,9 @@ Result<Introduction> introduce(const CommunicatorOptions& options, Membership& m
 }
 
 Bytes pack(const Introduction& introduction, std::span<const std::byte> card) {
-  Bytes bytes(sizeof(introduction));
+  Bytes bytes(sizeof(introduction) + card.size());
   std::memcpy(bytes.data(), &introduction, sizeof(introduction));
-  append(bytes, card);
+  std::copy(card.begin(), card.end(), bytes.begin() + sizeof(introduction));
   return bytes;
 }
 

@@ -116,9 +116,10 @@ bool Channel::has_free_slot_on_wire(std::uint32_t lane, Rank to, std::uint32_t s
 // told at a time: the other half keeps the sender going meanwhile.
 void Channel::tell_taken(std::uint32_t lane, Rank from) {
   Link& link = links_[index(from)];
-  link.remote->count_taken(lane);
   const std::uint32_t taken = lanes_[lane].values_taken[index(from)];
-  if (!link.wire->keeps_values() && taken - link.taken_told[lane] < kInboxValues / 2) return;
+  const bool is_awaited = link.wire->keeps(link.remote->value_bytes(lane, taken - 1));
+  link.remote->count_taken(lane);
+  if (!is_awaited && taken - link.taken_told[lane] < kInboxValues / 2) return;
   link.taken_told[lane] = taken;
   link.wire->send_taken(link.port, lane, taken, true);
 }

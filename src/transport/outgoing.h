@@ -12,6 +12,9 @@
 
 namespace tutti::transport {
 
+// Data of up to this size is copied rather than referred to: writing a small piece apart costs more than copying it.
+inline constexpr std::size_t kCopiedBytesMax = 1024;
+
 class Outgoing {
  public:
   // With `ends_value` the value of that port and lane has gone when the frame has.
@@ -26,8 +29,6 @@ class Outgoing {
   void clear();
 
  private:
-  // Data that is copied rather than referred to: writing a small piece apart costs more than copying it.
-  static constexpr std::size_t kCopiedBytesMax = 1024;
   struct Piece {
     const std::byte* data = nullptr;  // nullptr: kept, from `at` on
     std::size_t at = 0;

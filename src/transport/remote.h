@@ -40,6 +40,9 @@ class Remote {
     bool has_landed = false;          // it is where expect() said instead
   };
   Value value(std::uint32_t lane, std::uint32_t ordinal) const;
+  std::uint64_t value_bytes(std::uint32_t lane, std::uint32_t ordinal) const {
+    return lanes_[lane].slots[ordinal % kInboxValues].bytes;
+  }
 
   // Data of that value goes straight there, unless it has begun to come. The value must be as long as the places;
   // in a single one it may be shorter.

@@ -39,8 +39,8 @@ class Wire {
   // Goes with the next message; at once where the other side may be waiting for it.
   virtual void send_taken(Port port, std::uint32_t lane, std::uint32_t count, bool is_urgent) = 0;
 
-  // Whether values stay until the other side has taken them, so that it has to say so for every one.
-  virtual bool keeps_values() const = 0;
+  // Whether a value of that size stays where it is until the other side has taken it, so that it has to say so at once.
+  virtual bool keeps(std::uint64_t value_bytes) const = 0;
   // Values of a lane whose memory is free for others.
   virtual std::uint32_t values_gone(Port port, std::uint32_t lane) const = 0;
   // Nothing is left that has to go before a call may end.

@@ -173,6 +173,18 @@ TEST_P(WireTest, AValueMayHaveMoreChunksThanAHeaderHolds) {
   expect_value(pair, 0, sending);
 }
 
+TEST_P(WireTest, SmallValuesDoNotWaitUntilTheyAreTaken) {
+  WirePair pair(GetParam().rails, create());
+  Random random(14);
+  for (std::uint32_t i = 0; i < kInboxValues; ++i) {
+    Sending sending = value_of(random, 64);
+    pair.wire(0).send_value(sending.parcel(i + 1, i));
+    ASSERT_TRUE(pair.progress_until([&] { return pair.wire(0).is_flushed() && pair.messages(1) == i + 1; }));
+    EXPECT_EQ(pair.wire(0).values_gone(Port::collective, 0), i + 1);
+    expect_value(pair, i, sending);
+  }
+}
+
 TEST_P(WireTest, WhatWasSentBeforeAnEndStillComes) {
   WirePair pair(GetParam().rails, create());
   Random random(12);
@@ -185,7 +197,7 @@ TEST_P(WireTest, WhatWasSentBeforeAnEndStillComes) {
   });
   const Deadline deadline = Deadline::after(os::now(), std::chrono::seconds(20));
   Status status;
-  bool has_taken = !pair.wire(1).keeps_values();  // whoever keeps values waits for that
+  bool has_taken = !pair.wire(1).keeps(20000);  // whoever keeps values waits for that
   while (status && !deadline.has_passed(os::now())) {
     status = pair.wire(1).progress();
     if (pair.messages(1) != 2 || std::exchange(has_taken, true)) continue;

@@ -43,12 +43,13 @@ Result<plan::Plan> plan_of(const engine::Launch& launch, const std::vector<int>&
   const plan::Header& header = launch.prepared->header;
   const plan::Algorithm* algorithm = plan::find_algorithm(header.algorithm, header.collective);
   if (algorithm == nullptr) return Status(Code::internal, "no algorithm " + header.algorithm);
-  plan::Shape shape{.collective = header.collective,
-                    .ranks = header.ranks,
-                    .root = question.root,
-                    .lanes = static_cast<std::uint32_t>(launch.prepared->program.lanes.size()),
-                    .in_place = true,
-                    .reach = std::min(header.reach, plan::Reach::stage)};  // buffers are of processes alone
+  plan::Shape shape;
+  shape.collective = header.collective;
+  shape.ranks = header.ranks;
+  shape.root = question.root;
+  shape.lanes = static_cast<std::uint32_t>(launch.prepared->program.lanes.size());
+  shape.in_place = true;
+  shape.reach = std::min(header.reach, plan::Reach::stage);  // buffers are of processes alone
   for (const int host : hosts) shape.host_of.push_back(static_cast<std::uint32_t>(host));
   return plan::build(*algorithm, shape);
 }

@@ -110,12 +110,38 @@ void TcpWire::send_value(const Parcel& parcel) {
 void TcpWire::queue_value(const Parcel& parcel) {
   LaneState& lane = lane_of(static_cast<std::size_t>(parcel.port), parcel.lane);
   lane.last_number = parcel.number;
-  if (has_spare()) {
-    forget_taken(parcel.port, parcel.lane);
+  if (!has_spare()) return queue_whole(parcel);
+  forget_taken(parcel.port, parcel.lane);
+  const bool is_held = keeps(bytes_of(parcel.data));
+  const std::uint32_t end = parcel.ordinal + 1;
+  if (is_held) {
+    lane.held.store(end, std::memory_order_relaxed);
     lane.sent.push_back({parcel.number, parcel.ordinal, parcel.sizes, {parcel.data.begin(), parcel.data.end()}});
     queue_parts(lane.sent.back(), parcel.port, parcel.lane);
-    return;
+  } else {
+    // Counters go around: what was held long ago must not seem to lie ahead.
+    const std::uint32_t taken = ports_[static_cast<std::size_t>(parcel.port)]->taken_by_other(parcel.lane);
+    if (has_reached(taken, lane.held.load(std::memory_order_relaxed))) {
+      lane.held.store(taken, std::memory_order_relaxed);
+    }
+    lane.sent.push_back(copy_of(parcel));
+    queue_whole(parcel);
   }
+  lane.queued.store(end, std::memory_order_relaxed);
+}
+
+TcpWire::Sent TcpWire::copy_of(const Parcel& parcel) {
+  Sent sent{.number = parcel.number, .ordinal = parcel.ordinal, .sizes = {}, .data = {}};
+  sent.own_sizes.assign(parcel.sizes.begin(), parcel.sizes.end());
+  for (const Stretch& stretch : parcel.data) {
+    sent.own_data.insert(sent.own_data.end(), stretch.data, stretch.data + stretch.bytes);
+  }
+  sent.sizes = sent.own_sizes;
+  sent.data = {{sent.own_data.data(), sent.own_data.size()}};
+  return sent;
+}
+
+void TcpWire::queue_whole(const Parcel& parcel) {
   FrameHeader header = header_of(FrameKind::value, parcel.port, parcel.lane, parcel.number);
   header.ordinal = parcel.ordinal;
   header.chunks = static_cast<std::uint32_t>(parcel.sizes.size());
@@ -143,15 +169,18 @@ void TcpWire::queue_parts(const Sent& value, Port port, std::uint32_t lane) {
 void TcpWire::send_taken(Port port, std::uint32_t lane, std::uint32_t count, bool is_urgent) {
   const std::lock_guard lock(mutex_);
   first_queue().add(header_of(FrameKind::taken, port, lane, count), {}, {}, false);
-  if (!is_urgent && !has_spare()) return;
+  if (!is_urgent) return;
   is_urgent_ = true;
   push();
 }
 
 std::uint32_t TcpWire::values_gone(Port port, std::uint32_t lane) const {
   const auto index = static_cast<std::size_t>(port);
-  if (has_spare()) return ports_[index]->taken_by_other(lane);
-  return lane_of(index, lane).gone.load(std::memory_order_acquire);
+  const LaneState& state = lane_of(index, lane);
+  if (!has_spare()) return state.gone.load(std::memory_order_acquire);
+  const std::uint32_t taken = ports_[index]->taken_by_other(lane);
+  const bool holds_nothing = has_reached(taken, state.held.load(std::memory_order_relaxed));
+  return holds_nothing ? state.queued.load(std::memory_order_relaxed) : taken;
 }
 
 bool TcpWire::is_flushed() const {
@@ -161,8 +190,8 @@ bool TcpWire::is_flushed() const {
   if (!has_spare()) return true;
   for (std::size_t port = 0; port < kPorts; ++port) {
     for (std::uint32_t lane = 0; lane < kLanesMax; ++lane) {
-      const auto& sent = lane_of(port, lane).sent;
-      if (!sent.empty() && !has_reached(ports_[port]->taken_by_other(lane), sent.back().ordinal + 1)) return false;
+      const std::uint32_t held = lane_of(port, lane).held.load(std::memory_order_relaxed);
+      if (!has_reached(ports_[port]->taken_by_other(lane), held)) return false;
     }
   }
   return true;
@@ -324,6 +353,7 @@ void TcpWire::repeat(const FrameHeader& header) {
 }
 
 void TcpWire::forget_taken(Port port, std::uint32_t lane) {
+  if (!parts_.empty()) return;  // some of which may be of values that are sent again
   auto& sent = lane_of(static_cast<std::size_t>(port), lane).sent;
   const std::uint32_t taken = ports_[static_cast<std::size_t>(port)]->taken_by_other(lane);
   while (!sent.empty() && has_reached(taken, sent.front().ordinal + 1)) sent.pop_front();

@@ -33,7 +33,7 @@ class TcpWire final : public ConduitWire {
   void send_value(const Parcel& parcel) override;
   void send_taken(Port port, std::uint32_t lane, std::uint32_t count, bool is_urgent) override;
   bool is_connected() const override;
-  bool keeps_values() const override { return has_spare(); }
+  bool keeps(std::uint64_t value_bytes) const override { return has_spare() && value_bytes > kCopiedBytesMax; }
   std::uint32_t values_gone(Port port, std::uint32_t lane) const override;
   bool is_flushed() const override;
   Status progress() override;
@@ -64,16 +64,23 @@ class TcpWire final : public ConduitWire {
     std::span<const ChunkBytes> sizes;
     std::vector<Stretch> data;
   };
+  // A value that may have to be sent again. Small ones are copied, so that nobody has to wait until they are taken.
   struct Sent {
     std::uint32_t number = 0;
     std::uint32_t ordinal = 0;
     std::span<const ChunkBytes> sizes;
     std::vector<Stretch> data;
+    std::vector<ChunkBytes> own_sizes = {};
+    std::vector<std::byte> own_data = {};
   };
   struct LaneState {
     Counter gone = 0;
     std::uint32_t last_number = 0;
-    std::deque<Sent> sent;  // not known to be taken; with several connections only
+    // With several connections only: not known to be taken; the end of those that are where the caller has them; the
+    // end of all.
+    std::deque<Sent> sent;
+    Counter held = 0;
+    Counter queued = 0;
   };
 
   bool has_spare() const { return rail_count_ > 1; }
@@ -82,6 +89,8 @@ class TcpWire final : public ConduitWire {
   // All with the mutex held.
   Outgoing& first_queue();
   void queue_value(const Parcel& parcel);
+  void queue_whole(const Parcel& parcel);
+  static Sent copy_of(const Parcel& parcel);
   void queue_parts(const Sent& value, Port port, std::uint32_t lane);
   void push();
   void push_rail(Rail& rail);

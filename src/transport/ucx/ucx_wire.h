@@ -41,7 +41,7 @@ class UcxWire final : public ConduitWire, private UcxClient {
   void send_value(const Parcel& parcel) override;
   void send_taken(Port port, std::uint32_t lane, std::uint32_t count, bool is_urgent) override;
   bool is_connected() const override;
-  bool keeps_values() const override { return false; }
+  bool keeps(std::uint64_t) const override { return false; }
   std::uint32_t values_gone(Port port, std::uint32_t lane) const override;
   bool is_flushed() const override;
   Status progress() override;
