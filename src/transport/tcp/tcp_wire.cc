@@ -125,7 +125,8 @@ void TcpWire::queue_value(const Parcel& parcel) {
       lane.held.store(taken, std::memory_order_relaxed);
     }
     lane.sent.push_back(copy_of(parcel));
-    queue_whole(parcel);
+    const Sent& kept = lane.sent.back();
+    queue_whole({parcel.port, parcel.lane, kept.number, kept.ordinal, kept.sizes, kept.data});
   }
   lane.queued.store(end, std::memory_order_relaxed);
 }
@@ -353,7 +354,7 @@ void TcpWire::repeat(const FrameHeader& header) {
 }
 
 void TcpWire::forget_taken(Port port, std::uint32_t lane) {
-  if (!parts_.empty()) return;  // some of which may be of values that are sent again
+  if (is_urgent_ || !parts_.empty()) return;  // what is still to go may be of values that are sent again
   auto& sent = lane_of(static_cast<std::size_t>(port), lane).sent;
   const std::uint32_t taken = ports_[static_cast<std::size_t>(port)]->taken_by_other(lane);
   while (!sent.empty() && has_reached(taken, sent.front().ordinal + 1)) sent.pop_front();

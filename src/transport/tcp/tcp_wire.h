@@ -33,7 +33,7 @@ class TcpWire final : public ConduitWire {
   void send_value(const Parcel& parcel) override;
   void send_taken(Port port, std::uint32_t lane, std::uint32_t count, bool is_urgent) override;
   bool is_connected() const override;
-  bool keeps(std::uint64_t value_bytes) const override { return has_spare() && value_bytes > kCopiedBytesMax; }
+  bool keeps(std::uint64_t value_bytes) const override { return has_spare() && value_bytes > kKeptBytesMax; }
   std::uint32_t values_gone(Port port, std::uint32_t lane) const override;
   bool is_flushed() const override;
   Status progress() override;
@@ -64,6 +64,8 @@ class TcpWire final : public ConduitWire {
     std::span<const ChunkBytes> sizes;
     std::vector<Stretch> data;
   };
+  // Copying up to so much takes less time than the way of the word that it was taken.
+  static constexpr std::size_t kKeptBytesMax = 16 << 10;
   // A value that may have to be sent again. Small ones are copied, so that nobody has to wait until they are taken.
   struct Sent {
     std::uint32_t number = 0;
