@@ -105,15 +105,20 @@ bool Operation::begin() {
   if (!decision.is_flash) track.channel.ring_all();  // a flash rings when it publishes
   has_entered_ = true;
   entered_ = track.channel.call();
+  // A flash is recorded once it has sent what it has to send. A custom operation may never return.
+  if (!decision.is_flash || call_.reduction.custom != nullptr) record(watch::CallState::entered);
+  choose_phase();
+  return false;
+}
+
+void Operation::choose_phase() {
+  Track& track = track_;
+  const Decision& decision = *decision_;
   // Whoever leaves a communicator that has ended waits for those who it sees have entered. One that enters later must
   // not touch its buffers: see Wait::fail for the other half.
   if (track.channel.mine().bell().ended.load(std::memory_order_acquire) != 0) [[unlikely]] {
     phase_ = Phase::barred;
-    return false;
-  }
-  // A flash is recorded once it has sent what it has to send. A custom operation may never return.
-  if (!decision.is_flash || call_.reduction.custom != nullptr) record(watch::CallState::entered);
-  if (decision.is_flash) {
+  } else if (decision.is_flash) {
     flash_.emplace(track.channel, track.workspace, *decision.fallback, call_.reduction.custom);
     track.last = decision.fallback.get();
     phase_ = Phase::flash;
@@ -122,7 +127,6 @@ bool Operation::begin() {
   } else {
     phase_ = Phase::facts;
   }
-  return false;
 }
 
 Status Operation::open_links() {

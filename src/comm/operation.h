@@ -44,6 +44,7 @@ class Operation {
 
   bool advance();
   bool begin();
+  void choose_phase();
   Status open_links();
   bool learn_facts();
   void launch(const engine::Launch& launch);
