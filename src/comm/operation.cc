@@ -116,7 +116,8 @@ void Operation::choose_phase() {
   const Decision& decision = *decision_;
   // Whoever leaves a communicator that has ended waits for those who it sees have entered. One that enters later must
   // not touch its buffers: see Wait::fail for the other half.
-  if (track.channel.mine().bell().ended.load(std::memory_order_acquire) != 0) [[unlikely]] {
+  const bool has_ended = track.channel.mine().bell().ended.load(std::memory_order_acquire) != 0;
+  if (has_ended && reaches_others()) [[unlikely]] {
     phase_ = Phase::barred;
   } else if (decision.is_flash) {
     flash_.emplace(track.channel, track.workspace, *decision.fallback, call_.reduction.custom);
@@ -263,6 +264,17 @@ bool Operation::is_reached() const {
   const auto self = static_cast<std::size_t>(track_.channel.self());
   const auto reaches = [&](const auto& launch) { return launch != nullptr && launch->prepared->reached[self] != 0; };
   return reaches(decision_->preferred) || reaches(decision_->fallback);
+}
+
+bool Operation::reaches_others() const {
+  for (const auto& launch : {decision_->preferred, decision_->fallback}) {
+    if (launch == nullptr || decision_->is_flash) continue;
+    const auto& reached = launch->prepared->reached;
+    for (std::size_t rank = 0; rank < reached.size(); ++rank) {
+      if (rank != static_cast<std::size_t>(track_.channel.self()) && reached[rank] != 0) return true;
+    }
+  }
+  return false;
 }
 
 Rank Operation::find_toucher() const {

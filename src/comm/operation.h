@@ -45,6 +45,7 @@ class Operation {
   bool advance();
   bool begin();
   void choose_phase();
+  bool reaches_others() const;
   Status open_links();
   bool learn_facts();
   void launch(const engine::Launch& launch);
