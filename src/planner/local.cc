@@ -118,8 +118,10 @@ class Estimate {
     return staged;
   }
 
+  // Plans that are right in place run most calls that are not; but a broadcast mostly has one buffer on every rank.
   bool stays_in_place(std::span<const Slice> sources, const Slice& target, Rank rank) const {
-    if (!candidate_.shape.in_place || sources.size() != 1 || target.buffer != Buffer::out) return false;
+    const bool is_usual = candidate_.shape.in_place && candidate_.shape.collective == Collective::broadcast;
+    if (!is_usual || sources.size() != 1 || target.buffer != Buffer::out) return false;
     const Slice& source = sources[0];
     return source.buffer == Buffer::in && source.owner == rank && target.owner == rank && source.chunk == target.chunk;
   }

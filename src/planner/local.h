@@ -43,7 +43,8 @@ struct Access {
   bool is_mapped;
 };
 
-// The best first.
+// The best first. A request in place is for plans that are right in place too; what a rank copies to its own output
+// counts all the same, because most calls that run them are not.
 std::vector<Candidate> rank_local(const LocalMachine& machine, const Request& request, const Access& access);
 
 // A sentence and a table: what was chosen, against what.
