@@ -45,19 +45,9 @@ void Circle::hear(ActorId from, const MemberMessage& message) {
     // This rank has missed a decision, and gets it in return.
     host_.tell_actor(from, {roster_.epoch, Heartbeat{}, name_});
   } else if (rank != kNoRank) {
-    hear_body(rank, message.body);
+    shrink_->hear(rank, message.body);
   }
   former_.reset();
-}
-
-void Circle::hear_body(Rank from, const MemberBody& body) {
-  if (const auto* prepare = std::get_if<Prepare>(&body)) shrink_->hear(from, *prepare);
-  if (const auto* promise = std::get_if<Promise>(&body)) shrink_->hear(from, *promise);
-  if (const auto* not_called = std::get_if<NotCalled>(&body)) shrink_->hear(from, *not_called);
-  if (const auto* outvoted = std::get_if<Outvoted>(&body)) shrink_->hear(from, *outvoted);
-  if (const auto* accept = std::get_if<Accept>(&body)) shrink_->hear(from, *accept);
-  if (const auto* accepted = std::get_if<Accepted>(&body)) shrink_->hear(from, *accepted);
-  if (const auto* standing = std::get_if<Standing>(&body)) shrink_->hear(from, *standing);
 }
 
 void Circle::note_ended(ActorId actor) {

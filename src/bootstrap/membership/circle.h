@@ -54,7 +54,6 @@ class Circle final : private Shrink::Side {
 
   ActorId actor_of(Rank rank) const { return roster_.ranks[static_cast<std::size_t>(rank)].contact.id; }
   void begin_epoch(Roster roster);
-  void hear_body(Rank from, const MemberBody& body);
   void tell_decision(ActorId to);
   void follow(std::uint64_t epoch, const Chosen& chosen);
 

@@ -84,13 +84,7 @@ void Member::hear(Rank from, const MemberBody& body) {
     if (answer.size() <= kAnswerBytesMax) tell(from, Answer{question->id, std::move(answer)});
   }
   if (const auto* answer = std::get_if<Answer>(&body)) answered(from, *answer);
-  if (const auto* prepare = std::get_if<Prepare>(&body)) shrink_->hear(from, *prepare);
-  if (const auto* promise = std::get_if<Promise>(&body)) shrink_->hear(from, *promise);
-  if (const auto* not_called = std::get_if<NotCalled>(&body)) shrink_->hear(from, *not_called);
-  if (const auto* outvoted = std::get_if<Outvoted>(&body)) shrink_->hear(from, *outvoted);
-  if (const auto* accept = std::get_if<Accept>(&body)) shrink_->hear(from, *accept);
-  if (const auto* accepted = std::get_if<Accepted>(&body)) shrink_->hear(from, *accepted);
-  if (const auto* standing = std::get_if<Standing>(&body)) shrink_->hear(from, *standing);
+  shrink_->hear(from, body);
 }
 
 void Member::tell(Rank rank, MemberBody body) { send(rank, {roster_.epoch, std::move(body)}); }

@@ -75,7 +75,17 @@ void Shrink::coordinator_is(Ballot ballot) {
   wait_for_coordinator();
 }
 
-void Shrink::hear(Rank from, const Prepare& prepare) {
+void Shrink::hear(Rank from, const MemberBody& body) {
+  if (const auto* prepare = std::get_if<Prepare>(&body)) take(from, *prepare);
+  if (const auto* promise = std::get_if<Promise>(&body)) take(from, *promise);
+  if (const auto* not_called = std::get_if<NotCalled>(&body)) take(from, *not_called);
+  if (const auto* outvoted = std::get_if<Outvoted>(&body)) take(from, *outvoted);
+  if (const auto* accept = std::get_if<Accept>(&body)) take(from, *accept);
+  if (const auto* accepted = std::get_if<Accepted>(&body)) take(from, *accepted);
+  if (const auto* standing = std::get_if<Standing>(&body)) take(from, *standing);
+}
+
+void Shrink::take(Rank from, const Prepare& prepare) {
   side_.learn_certain(prepare.certain, from);
   if (prepare.ballot.rank != from) return;
   if (!is_called_) return side_.tell(from, NotCalled{prepare.ballot});
@@ -85,7 +95,7 @@ void Shrink::hear(Rank from, const Prepare& prepare) {
   side_.tell(from, Promise{prepare.ballot, accepted_, survivors_, certain_list()});
 }
 
-void Shrink::hear(Rank from, const Promise& promise) {
+void Shrink::take(Rank from, const Promise& promise) {
   side_.learn_certain(promise.certain, from);
   if (phase_ != Phase::preparing || promise.ballot != ballot_ || !are_ranks(promise.survivors, roster_)) return;
   promises_[from] = promise;
@@ -93,16 +103,16 @@ void Shrink::hear(Rank from, const Promise& promise) {
   look();
 }
 
-void Shrink::hear(Rank from, const NotCalled& not_called) {
+void Shrink::take(Rank from, const NotCalled& not_called) {
   if (phase_ == Phase::preparing && not_called.ballot == ballot_) not_called_[from] = world_.now();
 }
 
-void Shrink::hear(Rank, const Outvoted& outvoted) {
+void Shrink::take(Rank, const Outvoted& outvoted) {
   attempt_seen_ = std::max(attempt_seen_, outvoted.promised.attempt);
   if (phase_ != Phase::waiting && outvoted.ballot == ballot_) coordinator_is(outvoted.promised);
 }
 
-void Shrink::hear(Rank from, const Accept& accept) {
+void Shrink::take(Rank from, const Accept& accept) {
   side_.learn_certain(accept.certain, from);
   if (accept.ballot.rank != from || !are_ranks(accept.survivors, roster_)) return;
   if (!is_called_) return side_.tell(from, NotCalled{accept.ballot});
@@ -113,13 +123,13 @@ void Shrink::hear(Rank from, const Accept& accept) {
   side_.tell(from, Accepted{accept.ballot, static_cast<std::uint32_t>(accept.certain.size())});
 }
 
-void Shrink::hear(Rank from, const Accepted& accepted) {
+void Shrink::take(Rank from, const Accepted& accepted) {
   if (phase_ != Phase::accepting || accepted.ballot != ballot_ || accepted.certain_count != certain_sent_) return;
   acceptors_.insert(from);
   look();
 }
 
-void Shrink::hear(Rank from, const Standing& standing) {
+void Shrink::take(Rank from, const Standing& standing) {
   const bool is_sound = are_ranks(standing.not_called, roster_) && are_ranks(standing.unreached, roster_);
   if (standing.ballot.rank != from || standing.ballot < promised_ || !is_sound) return;
   standing_ = standing;

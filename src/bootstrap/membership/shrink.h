@@ -45,17 +45,19 @@ class Shrink {
   bool is_called() const { return is_called_; }
   Deadline deadline() const { return deadline_; }
 
-  void hear(Rank from, const Prepare& prepare);
-  void hear(Rank from, const Promise& promise);
-  void hear(Rank from, const NotCalled& not_called);
-  void hear(Rank from, const Outvoted& outvoted);
-  void hear(Rank from, const Accept& accept);
-  void hear(Rank from, const Accepted& accepted);
-  void hear(Rank from, const Standing& standing);
-  void look();        // somebody has ended, or time has passed
-  Time next() const;  // when to look again; only while called
+  void hear(Rank from, const MemberBody& body);  // lets pass what is not for it
+  void look();                                   // somebody has ended, or time has passed
+  Time next() const;                             // when to look again; only while called
 
  private:
+  void take(Rank from, const Prepare& prepare);
+  void take(Rank from, const Promise& promise);
+  void take(Rank from, const NotCalled& not_called);
+  void take(Rank from, const Outvoted& outvoted);
+  void take(Rank from, const Accept& accept);
+  void take(Rank from, const Accepted& accepted);
+  void take(Rank from, const Standing& standing);
+
   enum class Phase : std::uint8_t { waiting, preparing, accepting };
 
   RankList certain_list() const;

@@ -91,8 +91,8 @@ Status check_same_machine(const Card& own, const Card& other) {
   if (same_boot && own.host == other.host) return {};
   return {
       Code::unsupported,
-      fmt::format("process {} on {} runs on another machine than process {} on {}{}; ranks on several machines are "
-                  "not supported yet",
+      fmt::format("process {} on {} runs on another machine than process {} on {}{}; ranks on several machines meet "
+                  "through an identifier (store = \"tcp:\" + Identifier::text())",
                   other.pid, other.host, own.pid, own.host, own.host == other.host ? " (the boot ids differ)" : "")};
 }
 
