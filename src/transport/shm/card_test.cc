@@ -68,8 +68,8 @@ TEST(Card, AnotherMachineIsNamedWithBothHosts) {
   const Status status = check_same_machine(sample(), other);
   EXPECT_EQ(status.code(), Code::unsupported);
   EXPECT_EQ(status.text(),
-            "process 12 on node8 runs on another machine than process 4711 on node7; ranks on several machines are not "
-            "supported yet");
+            "process 12 on node8 runs on another machine than process 4711 on node7; ranks on several machines meet "
+            "through an identifier (store = \"tcp:\" + Identifier::text())");
   other = sample();
   other.boot_id.back() = '2';
   EXPECT_NE(check_same_machine(sample(), other).text().find("the boot ids differ"), std::string_view::npos);
