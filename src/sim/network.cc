@@ -144,7 +144,8 @@ void World::broken(const Event& event) {
   const Status why = unknown_fate(connection->is_open ? "the network does not deliver" : "connecting took too long");
   tell_lost(event.node, event.other, now_, why);
   const auto notice = is_cut(event.node, event.other) ? draw(nature_.loss_notice) : latency(event.node, event.other);
-  if (connection->is_open) tell_lost(event.other, event.node, after(now_, notice), why);
+  const bool has_waited = !connection->of(event.other).queue.empty();  // for the same connection to open
+  if (connection->is_open || has_waited) tell_lost(event.other, event.node, after(now_, notice), why);
   erase(*connection);
 }
 
