@@ -102,6 +102,8 @@ void Circle::follow(std::uint64_t epoch, const Chosen& chosen) {
     survivors.push_back(rank);
     next.ranks.push_back(roster_.ranks[static_cast<std::size_t>(rank)]);
   }
+  // Those who left the word to this rank would not ask others for long.
+  for (const Rank rank : shrink_->followers()) host_.tell_actor(actor_of(rank), {epoch, chosen, name_});
   if (next.rank_of(self_) == kNoRank) {
     return end({Code::aborted,
                 fmt::format("{} was left out: {} of {} could not reach it and went on without it; make no more calls "

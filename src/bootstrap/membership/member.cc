@@ -52,7 +52,7 @@ void Member::begin_epoch() {
 
 void Member::receive(ActorId from, std::span<const std::byte> bytes) {
   const auto message = parse_member_message(bytes);
-  if (!message || is_over_) return;
+  if (!message || is_over()) return;
   const auto found = rank_of_.find(from);
   if (found == rank_of_.end()) return answer_stranger(from, message->circle == 0 ? message->epoch : 0);
   const Rank rank = found->second;
@@ -61,14 +61,14 @@ void Member::receive(ActorId from, std::span<const std::byte> bytes) {
   if (message->circle != 0) return hear_in_circle(from, *message);
   if (const auto* chosen = std::get_if<Chosen>(&message->body)) {
     follow(message->epoch, *chosen);
-    if (!is_over_) wake_in_time();
+    if (!is_over()) wake_in_time();
     return;
   }
   if (message->epoch != roster_.epoch) return answer_other_epoch(rank, message->epoch);
   if (const auto edge = edges_.find(rank); edge != edges_.end()) edge->second.heard = world_.now();
   hear(rank, message->body);
   former_.reset();
-  if (!is_over_) wake_in_time();
+  if (!is_over()) wake_in_time();
 }
 
 void Member::hear(Rank from, const MemberBody& body) {
@@ -164,7 +164,7 @@ void Member::choose_neighbours() {
 
 void Member::lost(ActorId actor, const Status& why) {
   const auto found = rank_of_.find(actor);
-  if (is_over_ || found == rank_of_.end() || certain_.contains(found->second)) return;
+  if (is_over() || found == rank_of_.end() || certain_.contains(found->second)) return;
   const Rank rank = found->second;
   if (why.code() == Code::peer_lost) {
     note_gone({rank, GoneKind::dead, self_, std::string(why.text())}, kNoRank);
@@ -178,11 +178,11 @@ void Member::lost(ActorId actor, const Status& why) {
       if (asked.rank == rank) asked.send_at = retry;
   }
   former_.reset();
-  if (!is_over_) wake_in_time();
+  if (!is_over()) wake_in_time();
 }
 
 void Member::wake() {
-  if (is_over_) return;
+  if (is_over()) return;
   const Time now = world_.now();
   // What the others said while this process was stopped is still on its way, so its silence says nothing.
   if (now > later(wake_planned_, kOverslept))
@@ -195,10 +195,10 @@ void Member::wake() {
   watch_neighbours();
   look_at_questions();
   look_at_guests();
-  if (!is_over_) shrink_->look();
+  if (!is_over()) shrink_->look();
   for (const auto& [name, circle] : circles_) circle->look();
   former_.reset();
-  if (!is_over_) wake_in_time();
+  if (!is_over()) wake_in_time();
 }
 
 void Member::watch_neighbours() {
@@ -237,7 +237,7 @@ Status Member::flood(std::span<const std::byte> bytes) {
   if (bytes.size() > kNoticeBytesMax)
     return invalid_argument(
         fmt::format("a notice to all ranks has {} bytes; it can have at most {}", bytes.size(), kNoticeBytesMax));
-  if (is_over_) return {Code::invalid_usage, "a rank that has left tells the others nothing any more"};
+  if (is_over()) return {Code::invalid_usage, "a rank that has left tells the others nothing any more"};
   Notice notice{self_, ++notice_count_, Bytes(bytes.begin(), bytes.end())};
   notices_.add(notice);
   spread(notice, kNoRank);
@@ -245,17 +245,16 @@ Status Member::flood(std::span<const std::byte> bytes) {
 }
 
 void Member::leave() {
-  if (is_over_) return;
+  if (is_over()) return;
   for (auto& [rank, edge] : edges_) {
     // Why this rank leaves may be among the news that this neighbour has not got yet.
     if (std::exchange(edge.needs_news, false)) repeat_news(rank);
     tell(rank, Gone{self_, GoneKind::left, self_, {}});
   }
-  is_over_ = true;
-  const Status why(Code::aborted, fmt::format("rank {} has left", self_), Scope::communicator);
-  fail_questions([](const Asked&) { return true; }, [&](const Asked&) { return why; });
-  if (auto sink = std::exchange(shrink_sink_, nullptr)) sink(why);
-  for (const auto& [name, circle] : circles_) circle->end(why);
+  over_ = {Code::aborted, fmt::format("rank {} has left", self_), Scope::communicator};
+  fail_questions([](const Asked&) { return true; }, [&](const Asked&) { return over_; });
+  if (auto sink = std::exchange(shrink_sink_, nullptr)) sink(over_);
+  for (const auto& [name, circle] : circles_) circle->end(over_);
 }
 
 void Member::wake_in_time() {

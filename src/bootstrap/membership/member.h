@@ -134,6 +134,7 @@ class Member final : public Actor, private Shrink::Side, private Circle::Host {
   void install(Roster roster, const std::vector<ActorId>& ended);
   void deliver();
   void put_out(const Chosen& chosen);
+  bool is_over() const { return !over_; }
   void wake_in_time();
 
   World& world_;
@@ -142,7 +143,7 @@ class Member final : public Actor, private Shrink::Side, private Circle::Host {
   Rank self_;
   Settings settings_;
   std::map<ActorId, Rank> rank_of_;
-  bool is_over_ = false;  // has left, or was left out
+  Status over_;  // why this rank takes part no more: has left, or was left out
   std::map<Rank, Gone> gone_;
   std::set<Rank> certain_;                                    // those of them that are not merely silent
   std::set<ActorId> ended_;                                   // those of all epochs

@@ -10,10 +10,9 @@
 namespace tutti::bootstrap {
 
 void Member::shrink(Deadline deadline, ShrinkSink sink) {
-  if (is_over_ || shrink_sink_) {
-    const char* why = is_over_ ? "this rank takes part no more" : "this rank shrinks already; wait for the first call";
-    return sink(Status(Code::invalid_usage, why, Scope::communicator));
-  }
+  if (is_over()) return sink(over_);
+  if (shrink_sink_)
+    return sink(Status(Code::invalid_usage, "this rank shrinks already; wait for the first call", Scope::communicator));
   shrink_sink_ = std::move(sink);
   shrink_->call(deadline);
   wake_in_time();
@@ -47,6 +46,8 @@ void Member::answer_other_epoch(Rank from, std::uint64_t epoch) {
 
 void Member::follow(std::uint64_t epoch, const Chosen& chosen) {
   if (epoch < roster_.epoch) return;
+  // Those who left the word to this rank would not ask others for long.
+  for (const Rank rank : shrink_->followers()) send(rank, {epoch, chosen});
   const bool is_in = std::ranges::count(chosen.survivors, contact_of(self_).id) == 1;
   if (!is_in) return put_out(chosen);
   Roster next{.epoch = epoch + 1, .ranks = {}};
@@ -100,29 +101,26 @@ void Member::deliver() {
   const std::map<Rank, Gone> gone = gone_;
   std::exchange(shrink_sink_, nullptr)(Joined{roster_, self_});
   for (const auto& [rank, what] : gone)
-    if (!is_over_ && owner_knows()) owner_.on_gone({rank, what.kind, what.by, sentence_of(what)});
+    if (!is_over() && owner_knows()) owner_.on_gone({rank, what.kind, what.by, sentence_of(what)});
 }
 
 void Member::put_out(const Chosen& chosen) {
   RankList others;
   for (const ActorId actor : chosen.survivors)
     if (const auto found = rank_of_.find(actor); found != rank_of_.end()) others.push_back(found->second);
-  is_over_ = true;
   for (const auto& [rank, edge] : edges_) world_.forget(contact_of(rank).id);
-  const std::string text = fmt::format(
-      "{} was left out: {} of {} could not reach it and went on without it; end this "
-      "process",
-      rank_text(roster_, self_), ranks_text(others), roster_.size());
-  fail_questions([](const Asked&) { return true; },
-                 [&](const Asked&) { return Status(Code::aborted, text, Scope::communicator); });
-  for (const auto& [name, circle] : circles_) circle->end({Code::aborted, text, Scope::communicator});
-  if (const auto sink = std::exchange(shrink_sink_, nullptr))
-    return sink(Status(Code::aborted, text, Scope::communicator));
-  owner_.on_gone({self_, GoneKind::silent, others.empty() ? self_ : others.front(), text});
+  over_ = {Code::aborted,
+           fmt::format("{} was left out: {} of {} could not reach it and went on without it; end this process",
+                       rank_text(roster_, self_), ranks_text(others), roster_.size()),
+           Scope::communicator};
+  fail_questions([](const Asked&) { return true; }, [&](const Asked&) { return over_; });
+  for (const auto& [name, circle] : circles_) circle->end(over_);
+  if (const auto sink = std::exchange(shrink_sink_, nullptr)) return sink(over_);
+  owner_.on_gone({self_, GoneKind::silent, others.empty() ? self_ : others.front(), std::string(over_.text())});
 }
 
 void Member::shrink_circle(std::uint64_t name, const Roster& roster, Deadline deadline, ShrinkSink sink) {
-  if (is_over_) return sink(Status(Code::invalid_usage, "this rank takes part no more", Scope::communicator));
+  if (is_over()) return sink(over_);
   auto& circle = circles_[name];
   Circle::Host& host = *this;
   if (circle == nullptr) circle = std::make_unique<Circle>(world_, host, name, roster, contact_of(self_).id);
@@ -133,7 +131,7 @@ void Member::shrink_circle(std::uint64_t name, const Roster& roster, Deadline de
 void Member::hear_in_circle(ActorId from, const MemberMessage& message) {
   if (const auto found = circles_.find(message.circle); found != circles_.end()) {
     found->second->hear(from, message);
-    if (!is_over_) wake_in_time();
+    if (!is_over()) wake_in_time();
     return;
   }
   const MemberBody& body = message.body;

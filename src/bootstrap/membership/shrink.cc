@@ -236,9 +236,15 @@ void Shrink::announce() {
     chosen.survivors.push_back(actor);
     if (side_.certain().contains(rank)) chosen.ended.push_back(actor);
   }
-  for (const Rank rank : alive())
-    if (rank != self_) side_.tell(rank, chosen);
+  for (const Rank rank : followers()) side_.tell(rank, chosen);
+  phase_ = Phase::waiting;
   side_.decided(chosen);
+}
+
+std::set<Rank> Shrink::followers() const {
+  std::set<Rank> followers = phase_ == Phase::waiting ? std::set<Rank>() : alive();
+  followers.erase(self_);
+  return followers;
 }
 
 Time Shrink::next() const {

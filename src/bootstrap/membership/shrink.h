@@ -48,6 +48,7 @@ class Shrink {
   void hear(Rank from, const MemberBody& body);  // lets pass what is not for it
   void look();                                   // somebody has ended, or time has passed
   Time next() const;                             // when to look again; only while called
+  std::set<Rank> followers() const;              // who waits for this rank's word, because it coordinates
 
  private:
   void take(Rank from, const Prepare& prepare);
