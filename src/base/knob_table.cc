@@ -103,6 +103,8 @@ constexpr std::array<Knob, kKnobCount> kKnobs = {
      .type = KnobType::boolean},
     choice(KnobId::compress, "TUTTI_COMPRESS", "What float32 sums become between hosts; they are no longer exact then.",
            kCompressions, "off"),
+    integer(KnobId::virtual_devices, "TUTTI_VIRTUAL_DEVICES", "8",
+            "How many devices a machine without GPUs seems to have.", 1, 1024),
     text(KnobId::dump_dir, "TUTTI_DUMP_DIR", "The folder that flight recorders are written to; none unless given."),
     choice(KnobId::dump_signal, "TUTTI_DUMP_SIGNAL", "The signal on which a process writes its flight recorder.",
            kSignals, "off"),

@@ -34,6 +34,7 @@ enum class KnobId : std::uint8_t {
   measure,
   encrypt,
   compress,
+  virtual_devices,
   dump_dir,
   dump_signal,
   log,
@@ -121,6 +122,7 @@ class Knobs {
   MeasureChoice measure() const { return choice<MeasureChoice>(KnobId::measure); }
   bool encrypt() const;
   WireCompression compress() const { return choice<WireCompression>(KnobId::compress); }
+  int virtual_devices() const { return static_cast<int>(number(KnobId::virtual_devices)); }
   std::string_view dump_dir() const { return text(KnobId::dump_dir); }  // empty: no dumps
   DumpSignal dump_signal() const { return choice<DumpSignal>(KnobId::dump_signal); }
   LogLevel log_level() const { return choice<LogLevel>(KnobId::log); }

@@ -1,0 +1,109 @@
+#include "device/host/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/knobs.h"
+#include "os/environment.h"
+
+namespace tutti::device {
+namespace {
+
+// A setting that cannot be read is an error of the first communicator, which names it; until then it counts as unset.
+int count_of_settings() {
+  const auto knobs = Knobs::read(os::environment_variable);
+  return (knobs ? *knobs : Knobs::standard()).virtual_devices();
+}
+
+thread_local int current_device = 0;
+
+// Numbers threads: a handle of the system may come back for another thread.
+std::uint64_t thread_number() {
+  static std::atomic<std::uint64_t> count = 0;
+  thread_local const std::uint64_t number = ++count;
+  return number;
+}
+
+}  // namespace
+
+Devices::Devices(int count) : count_(count) {
+  for (int device = 0; device < count; ++device)
+    legacy_.push_back(std::make_shared<HostStream>(device, HostStream::Kind::legacy, 0));
+}
+
+Devices& Devices::of_process() {
+  // Never destroyed: threads of the program may use streams until the very end.
+  static Devices& devices = *new Devices(count_of_settings());
+  return devices;
+}
+
+int Devices::current() const { return current_device; }
+
+Status Devices::set_current(int device) {
+  if (device < 0 || device >= count_)
+    return invalid_argument(
+        fmt::format("device {} is not one of the {} virtual devices of this process; TUTTI_VIRTUAL_DEVICES says how "
+                    "many there are",
+                    device, count_));
+  current_device = device;
+  return {};
+}
+
+Devices::Handle Devices::create_stream(int device, HostStream::Kind kind, int priority) {
+  auto stream = std::make_shared<HostStream>(device, kind, priority);
+  const Handle handle = stream.get();
+  const std::lock_guard lock(mutex_);
+  streams_.emplace(handle, std::move(stream));
+  return handle;
+}
+
+bool Devices::destroy_stream(Handle handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find(handle);
+  if (found == streams_.end()) return false;
+  std::erase_if(destroyed_, [](const auto& stream) { return stream.expired(); });
+  if (!found->second->is_idle()) destroyed_.push_back(found->second);
+  streams_.erase(found);
+  return true;
+}
+
+std::shared_ptr<HostStream> Devices::default_stream(Handle handle) {
+  const auto device = static_cast<std::size_t>(current_device);
+  if (handle != kPerThread) return legacy_[device];
+  const std::uint64_t thread = thread_number();
+  const std::lock_guard lock(mutex_);
+  auto& own = threads_[thread];
+  own.resize(static_cast<std::size_t>(count_));
+  if (own[device] == nullptr) own[device] = std::make_shared<HostStream>(current_device, HostStream::Kind::blocking, 0);
+  return own[device];
+}
+
+std::shared_ptr<HostStream> Devices::find_stream(Handle handle) {
+  if (handle == nullptr || handle == kLegacy || handle == kPerThread) return default_stream(handle);
+  const std::lock_guard lock(mutex_);
+  const auto found = streams_.find(handle);
+  return found == streams_.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<HostStream>> Devices::streams_of(int device) {
+  std::vector<std::shared_ptr<HostStream>> all = {legacy_[static_cast<std::size_t>(device)]};
+  const std::lock_guard lock(mutex_);
+  for (const auto& [handle, stream] : streams_)
+    if (stream->device() == device) all.push_back(stream);
+  for (const auto& [thread, own] : threads_)
+    if (const auto& stream = own[static_cast<std::size_t>(device)]; stream != nullptr) all.push_back(stream);
+  for (const auto& weak : destroyed_)
+    if (auto stream = weak.lock(); stream != nullptr && stream->device() == device) all.push_back(std::move(stream));
+  return all;
+}
+
+std::vector<std::shared_ptr<HostStream>> Devices::order_of(const std::shared_ptr<HostStream>& stream) {
+  if (stream->kind() != HostStream::Kind::legacy) return {stream};
+  auto all = streams_of(stream->device());
+  std::erase_if(all, [](const auto& one) { return one->kind() == HostStream::Kind::non_blocking; });
+  return all;
+}
+
+}  // namespace tutti::device

@@ -1,0 +1,56 @@
+// The virtual devices of this process: how many there are, which one a thread uses, and the streams that a program has.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "device/host/stream.h"
+#include "tutti/status.h"
+
+namespace tutti::device {
+
+// A mutex because programs make and find streams from any thread.
+class Devices {
+ public:
+  static constexpr int kCountMax = 1024;
+
+  // Made at the first use, as TUTTI_VIRTUAL_DEVICES says then; stays until the process ends.
+  static Devices& of_process();
+
+  int count() const { return count_; }
+  int current() const;  // of this thread; 0 at first
+  Status set_current(int device);
+
+  // A handle is what C programs hold: nullptr and kLegacy are the default stream of the current device, kPerThread the
+  // one that this thread has on it.
+  using Handle = const void*;
+  static inline const Handle kLegacy = reinterpret_cast<Handle>(std::uintptr_t{1});
+  static inline const Handle kPerThread = reinterpret_cast<Handle>(std::uintptr_t{2});
+
+  Handle create_stream(int device, HostStream::Kind kind, int priority);
+  // What is on it still runs. False: there is no such stream.
+  bool destroy_stream(Handle handle);
+  // nullptr: there is no such stream.
+  std::shared_ptr<HostStream> find_stream(Handle handle);
+  // Every stream of a device that something was added to, default streams too.
+  std::vector<std::shared_ptr<HostStream>> streams_of(int device);
+  // The streams in whose order a task on this one stands: the default stream waits for all blocking ones of its device.
+  std::vector<std::shared_ptr<HostStream>> order_of(const std::shared_ptr<HostStream>& stream);
+
+ private:
+  explicit Devices(int count);
+  std::shared_ptr<HostStream> default_stream(Handle handle);
+
+  const int count_;
+  std::mutex mutex_;
+  std::unordered_map<Handle, std::shared_ptr<HostStream>> streams_;
+  std::vector<std::shared_ptr<HostStream>> legacy_;                            // by device
+  std::map<std::uint64_t, std::vector<std::shared_ptr<HostStream>>> threads_;  // by thread, then by device
+  std::vector<std::weak_ptr<HostStream>> destroyed_;                           // on which something may still run
+};
+
+}  // namespace tutti::device

@@ -1,0 +1,67 @@
+// Who runs the tasks of the process's streams: threads that wait for some of them, and a few of its own for the rest.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/deadline.h"
+#include "device/task.h"
+#include "os/thread.h"
+
+namespace tutti::device {
+
+// A mutex because streams are used from any thread, and a task may stand in several; it is held for a few lines.
+class Executor {
+ public:
+  // Made at the first use; stays until the process ends.
+  static Executor& of_process();
+
+  enum class Attempt : bool { no, yes };  // whether the caller tries to run it at once
+
+  // Runs it when all that was added before to any of these streams has ended.
+  void submit(std::shared_ptr<Task> task, std::span<const std::shared_ptr<HostStream>> streams,
+              Attempt attempt = Attempt::yes);
+  // Several, each in the order of one stream, before any of them is tried.
+  struct Placed {
+    std::shared_ptr<Task> task;
+    std::vector<std::shared_ptr<HostStream>> streams;
+  };
+  void submit_all(std::span<const Placed> placed);
+
+  // Runs tasks until the counter has reached that; false: the deadline has passed before.
+  bool drive(const std::atomic<std::uint64_t>& counter, std::uint64_t wanted, Deadline deadline);
+
+ private:
+  struct Pass;
+  Executor();
+
+  void place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams);
+  bool attempt(const std::shared_ptr<Task>& task);
+  void finish(const std::shared_ptr<Task>& task);
+  bool run_once(Pass& pass);
+  void refresh(Pass& pass);
+  bool has_stalled(Pass& pass) const;
+  void rest(Pass& pass, Deadline deadline);
+  void call_workers();
+  void work(std::size_t index);
+  void help();
+
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Task>> ready_;  // whose turn has come
+  std::atomic<std::uint64_t> version_ = 0;    // of ready_
+  std::atomic<std::size_t> ready_count_ = 0;  // its size
+  std::atomic<std::uint32_t> news_ = 0;       // futex: something has been added or has ended
+  std::atomic<std::uint32_t> sleepers_ = 0;   // on news_
+  std::atomic<std::uint32_t> drivers_ = 0;    // threads that run tasks now
+  std::atomic<std::uint32_t> calls_ = 0;      // futex: workers sleep on it for as long as there is nothing to do
+  std::atomic<bool> is_worker_awake_ = false;
+  std::size_t cores_;
+  std::vector<os::Thread> workers_;
+  std::once_flag start_workers_;
+};
+
+}  // namespace tutti::device

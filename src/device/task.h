@@ -1,0 +1,57 @@
+// One thing that streams run when its turn has come: a copy, a wait for an event, a collective.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/deadline.h"
+
+namespace tutti::device {
+
+class HostStream;
+
+// Called by one thread at a time, and by any thread: whoever waits for a stream runs what is on it.
+class Task {
+ public:
+  Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+  virtual ~Task() = default;
+
+  // Never waits for anything; true: it has ended. Called again and again until then.
+  virtual bool progress() = 0;
+  // Now and then while nothing moves: to find out that a peer has died or that time is up. progress() says what
+  // follows.
+  virtual void look() {}
+  // Sleeps until something may have changed, at most until then; where this is the only task that is not done.
+  virtual void sleep(Deadline until);
+  // Grows as long as something happens: while it does, threads do not sleep.
+  virtual std::uint64_t steps() const { return 0; }
+  // How often to look before others get the core.
+  virtual int polls() const { return 1; }
+
+ private:
+  friend class Executor;
+  std::vector<std::shared_ptr<HostStream>> streams_;  // whose order it stands in
+  std::size_t not_first_in_ = 0;                      // of them
+  std::atomic<bool> is_claimed_ = false;              // by the thread that runs it now
+};
+
+// Done at once when its turn has come.
+class FunctionTask final : public Task {
+ public:
+  explicit FunctionTask(std::function<void()> function) : function_(std::move(function)) {}
+  bool progress() override {
+    function_();
+    return true;
+  }
+
+ private:
+  std::function<void()> function_;
+};
+
+}  // namespace tutti::device
