@@ -423,14 +423,18 @@ class Trial {
     for (const Rank rank : members_) living += crew_.lives(rank) ? 1 : 0;
     if (living == 0 || is_cut_for_good_) return {};
     if (gone_on_ == 0) return were_all_left_out() ? "" : fmt::format("none of {} ranks goes on", living);
-    const auto& [epoch, roster] = *installed_.rbegin();
+    const std::uint64_t epoch = installed_.rbegin()->first;
+    const auto& roster = installed_.rbegin()->second;
     for (const ActorId actor : roster)
       if (!world_.lives(actor)) return fmt::format("the last roster, of epoch {}, holds a dead rank", epoch);
     for (const Rank rank : members_) {
       if (!crew_.lives(rank)) continue;
       const bool is_in = std::ranges::count(roster, crew_.id(rank)) == 1;
       const auto& last = crew_[rank].shrunk.back();
-      if (is_in && last.epoch != epoch) return fmt::format("rank {} does not know that it is in", rank);
+      // It may have asked again since, because of somebody who was taken for silent and did not ask.
+      const auto is_last = [&](const Crew::Shrunk& shrunk) { return shrunk.status && shrunk.epoch == epoch; };
+      if (is_in && std::ranges::none_of(crew_[rank].shrunk, is_last))
+        return fmt::format("rank {} does not know that it is in", rank);
       // One that a circle leaves out learns it when it asks.
       if (!is_in && last.status && who_ == Who::all && !was_put_out(rank))
         return fmt::format("rank {} does not know that it is out", rank);
