@@ -40,7 +40,8 @@ class Work {
   std::shared_ptr<State> state_;
 };
 
-// Calls in order, on a thread of its own. Destroying it waits for what was submitted.
+// Calls in order, run by threads that wait for them and by a few of the library's. Destroying it waits for what was
+// submitted.
 class Stream {
  public:
   static Result<Stream> create();
@@ -80,7 +81,7 @@ struct MemoryUse {
 
 // One rank's side of a communicator. Calls may come from any thread; those of one communicator run one after the other
 // in the order they were made, which must be the same on every rank. Calls block their own thread, where the work is
-// done; submit() hands it to a stream's thread. A failure whose scope is `communicator` ends it for all its ranks: what
+// done; submit() hands it to a stream. A failure whose scope is `communicator` ends it for all its ranks: what
 // waits and what comes later fails with the same sentence.
 class Communicator {
  public:

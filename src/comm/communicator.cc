@@ -6,6 +6,7 @@
 #include "comm/side.h"
 #include "comm/start.h"
 #include "comm/stream.h"
+#include "device/host/executor.h"
 
 namespace tutti {
 
@@ -135,9 +136,10 @@ Work Group::submit(Stream& stream) {
     work->finish(bundle.status());
     return Work(std::move(work));
   }
-  // shared: std::function copies what it holds.
-  const auto shared = std::make_shared<comm::Bundle>(std::move(*bundle));
-  stream.state_->add([work, shared] { work->finish(shared->complete()); });
+  const std::shared_ptr<device::HostStream> streams[] = {stream.state_->stream};
+  device::Executor::of_process().submit(
+      std::make_shared<comm::BundleTask>(*std::move(bundle), [work](const Status& status) { work->finish(status); }),
+      streams);
   return Work(std::move(work));
 }
 

@@ -115,7 +115,7 @@ void Operation::choose_phase() {
   Track& track = track_;
   const Decision& decision = *decision_;
   // Whoever leaves a communicator that has ended waits for those who it sees have entered. One that enters later must
-  // not touch its buffers: see Wait::fail for the other half.
+  // not touch its buffers: see Waiting::fail for the other half.
   const bool has_ended = track.channel.mine().bell().ended.load(std::memory_order_acquire) != 0;
   if (has_ended && reaches_others()) [[unlikely]] {
     phase_ = Phase::barred;

@@ -1,38 +1,30 @@
-// The other side of tutti::Stream and tutti::Work: a queue of closures with a thread, and a result that can be waited
-// for.
+// The other side of tutti::Stream and tutti::Work.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
-#include <functional>
-#include <mutex>
+#include <atomic>
+#include <cstdint>
+#include <memory>
 
-#include "os/thread.h"
+#include "device/host/stream.h"
 #include "tutti/communicator.h"
 
 namespace tutti {
 
 struct Work::State {
-  void finish(Status result);
+  void finish(const Status& result) {
+    status = result;
+    finished.store(1, std::memory_order_release);
+  }
 
-  std::atomic<std::uint32_t> is_done = 0;  // futex; release: pairs with the acquire of whoever reads the status
+  std::atomic<std::uint64_t> finished = 0;  // release: pairs with the acquire of whoever reads the status
   Status status;
 };
 
-// A mutex because programs submit from any thread; it is held for a push or a pop.
 struct Stream::State {
-  Status start();
-  void add(std::function<void()> call);
-  void run();
-  ~State();
+  ~State() { stream->synchronize(Deadline::never()); }
 
-  std::mutex mutex;
-  std::condition_variable has_news;
-  std::deque<std::function<void()>> calls;
-  std::uint64_t added = 0;
-  std::uint64_t finished = 0;
-  bool is_closing = false;
-  os::Thread thread;
+  std::shared_ptr<device::HostStream> stream =
+      std::make_shared<device::HostStream>(0, device::HostStream::Kind::non_blocking, 0);
 };
 
 }  // namespace tutti

@@ -27,10 +27,16 @@ class Task {
   // Now and then while nothing moves: to find out that a peer has died or that time is up. progress() says what
   // follows.
   virtual void look() {}
-  // Sleeps until something may have changed, at most until then; where this is the only task that is not done.
-  virtual void sleep(Deadline until);
+  // Sleeps until something may have changed, at most until then; where this is the only task that is not done. False:
+  // it knows of nothing to sleep on.
+  virtual bool sleep(Deadline until) {
+    static_cast<void>(until);
+    return false;
+  }
   // Grows as long as something happens: while it does, threads do not sleep.
   virtual std::uint64_t steps() const { return 0; }
+  // Whether only threads of the executor may run it: a program's own function may wait for what the program does next.
+  virtual bool is_for_workers() const { return false; }
   // How often to look before others get the core.
   virtual int polls() const { return 1; }
 
@@ -44,7 +50,10 @@ class Task {
 // Done at once when its turn has come.
 class FunctionTask final : public Task {
  public:
-  explicit FunctionTask(std::function<void()> function) : function_(std::move(function)) {}
+  enum class By : bool { anybody, workers };
+  explicit FunctionTask(std::function<void()> function, By by = By::anybody)
+      : function_(std::move(function)), by_(by) {}
+  bool is_for_workers() const override { return by_ == By::workers; }
   bool progress() override {
     function_();
     return true;
@@ -52,6 +61,7 @@ class FunctionTask final : public Task {
 
  private:
   std::function<void()> function_;
+  By by_;
 };
 
 }  // namespace tutti::device

@@ -28,11 +28,6 @@ constexpr std::size_t kWorkersMax = 16;
 
 }  // namespace
 
-void Task::sleep(Deadline until) {
-  static const std::atomic<std::uint32_t> never = 0;
-  os::futex_wait(never, 0, until);
-}
-
 // What one thread knows while it runs tasks.
 struct Executor::Pass {
   std::vector<std::shared_ptr<Task>> tasks;
@@ -56,21 +51,26 @@ void Executor::place(const std::shared_ptr<Task>& task, std::span<const std::sha
     stream->tasks_.push_back(task);
     stream->added_.fetch_add(1, std::memory_order_release);
   }
-  if (task->not_first_in_ != 0) return;
+  if (task->not_first_in_ == 0) make_ready(task);
+}
+
+void Executor::make_ready(const std::shared_ptr<Task>& task) {
   ready_.push_back(task);
   ready_count_.store(ready_.size(), std::memory_order_relaxed);
   version_.fetch_add(1, std::memory_order_release);
+  if (!task->is_for_workers()) return;
+  reserved_.fetch_add(1, std::memory_order_relaxed);
+  is_worker_awake_.store(false, std::memory_order_relaxed);  // they are called even if one is on the watch
 }
 
-void Executor::submit(std::shared_ptr<Task> task, std::span<const std::shared_ptr<HostStream>> streams,
-                      Attempt attempt_now) {
+void Executor::submit(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams) {
   bool is_ready = false;
   {
     const std::lock_guard lock(mutex_);
     place(task, streams);
     is_ready = task->not_first_in_ == 0;
   }
-  if (is_ready && attempt_now == Attempt::yes && attempt(task)) return;
+  if (is_ready && !task->is_for_workers() && attempt(task)) return;
   call_workers();
 }
 
@@ -104,11 +104,13 @@ void Executor::finish(const std::shared_ptr<Task>& task) {
       stream->finished_.fetch_add(1, std::memory_order_release);
       if (stream->tasks_.empty()) continue;
       const auto& next = stream->tasks_.front();
-      if (--next->not_first_in_ == 0) ready_.push_back(next);
+      if (--next->not_first_in_ == 0) make_ready(next);
     }
+    if (task->is_for_workers()) reserved_.fetch_sub(1, std::memory_order_relaxed);
     ready_count_.store(ready_.size(), std::memory_order_relaxed);
     version_.fetch_add(1, std::memory_order_release);
   }
+  if (reserved_.load(std::memory_order_relaxed) > 0) call_workers();
   news_.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_seq_cst) > 0) os::futex_wake_all(news_);
 }
@@ -121,10 +123,12 @@ void Executor::refresh(Pass& pass) {
 }
 
 // Whether one of them has ended.
-bool Executor::run_once(Pass& pass) {
+bool Executor::run_once(Pass& pass, Who who) {
   refresh(pass);
   bool has_ended = false;
-  for (const auto& task : pass.tasks) has_ended = attempt(task) || has_ended;
+  for (const auto& task : pass.tasks) {
+    if (who == Who::worker || !task->is_for_workers()) has_ended = attempt(task) || has_ended;
+  }
   return has_ended;
 }
 
@@ -150,9 +154,9 @@ void Executor::rest(Pass& pass, Deadline deadline) {
   const std::uint32_t seen = news_.load(std::memory_order_acquire);
   if (version_.load(std::memory_order_acquire) != pass.version) return;
   if (pass.tasks.size() == 1 && !pass.tasks[0]->is_claimed_.exchange(true, std::memory_order_acquire)) {
-    pass.tasks[0]->sleep(until);
+    const bool has_slept = pass.tasks[0]->sleep(until);
     pass.tasks[0]->is_claimed_.store(false, std::memory_order_release);
-    return;
+    if (has_slept) return;
   }
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   os::futex_wait(news_, seen, until);
@@ -167,7 +171,7 @@ bool Executor::drive(const std::atomic<std::uint64_t>& counter, std::uint64_t wa
   int polls = 1;
   bool is_in_time = true;
   for (int round = 0; !is_reached(); ++round) {
-    if (run_once(pass)) continue;
+    if (run_once(pass, Who::caller)) continue;
     if (round == 0)
       for (const auto& task : pass.tasks) polls = std::max(polls, task->polls());
     if (round < polls || is_reached()) continue;
@@ -198,19 +202,21 @@ void Executor::call_workers() {
 void Executor::work(std::size_t index) {
   for (std::uint32_t seen = 0;;) {
     while (calls_.load(std::memory_order_acquire) == seen) os::futex_wait(calls_, seen, Deadline::never());
-    seen = calls_.load(std::memory_order_acquire);
     auto hold_back = kHoldBackMin;
     for (Time busy = os::now(); !Deadline::after(busy, kLinger).has_passed(os::now());) {
-      static const std::atomic<std::uint32_t> never = 0;
-      os::futex_wait(never, 0, Deadline::after(os::now(), hold_back));
+      seen = calls_.load(std::memory_order_acquire);
+      const std::size_t ready = ready_count_.load(std::memory_order_relaxed);
+      if (ready > 0) busy = os::now();
+      // What the threads of the program may run is left to them at first, and for as long as there are enough of them.
+      const bool is_due = hold_back > kHoldBackMin && ready > drivers_.load(std::memory_order_relaxed);
+      if (is_due || reserved_.load(std::memory_order_relaxed) > 0) help();
+      os::futex_wait(calls_, seen, Deadline::after(os::now(), hold_back));
       hold_back = std::min(2 * hold_back, kHoldBackMax);
-      if (ready_count_.load(std::memory_order_relaxed) == 0) continue;
-      // The first keeps watch for all; the others come when there is more to do than threads that do it.
-      busy = os::now();
-      if (ready_count_.load(std::memory_order_relaxed) > drivers_.load(std::memory_order_relaxed)) help();
     }
-    if (index == 0) is_worker_awake_.store(false, std::memory_order_release);
-    if (index == 0 && ready_count_.load(std::memory_order_acquire) != 0) call_workers();
+    // The first keeps watch for all.
+    if (index != 0) continue;
+    is_worker_awake_.exchange(false, std::memory_order_acq_rel);
+    if (ready_count_.load(std::memory_order_acquire) != 0) call_workers();
   }
 }
 
@@ -219,9 +225,10 @@ void Executor::help() {
   drivers_.fetch_add(1, std::memory_order_relaxed);
   Pass pass;
   for (int round = 0;; ++round) {
-    if (run_once(pass)) continue;
+    if (run_once(pass, Who::worker)) continue;
     const std::size_t ready = ready_count_.load(std::memory_order_relaxed);
-    if (ready == 0 || ready < drivers_.load(std::memory_order_relaxed)) break;
+    const bool is_needed = ready >= drivers_.load(std::memory_order_relaxed) || reserved_.load() > 0;
+    if (ready == 0 || !is_needed) break;
     os::yield_core();
     if (round % kYieldsPerLook == 0 && has_stalled(pass)) rest(pass, Deadline::never());
   }

@@ -20,11 +20,8 @@ class Executor {
   // Made at the first use; stays until the process ends.
   static Executor& of_process();
 
-  enum class Attempt : bool { no, yes };  // whether the caller tries to run it at once
-
   // Runs it when all that was added before to any of these streams has ended.
-  void submit(std::shared_ptr<Task> task, std::span<const std::shared_ptr<HostStream>> streams,
-              Attempt attempt = Attempt::yes);
+  void submit(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams);
   // Several, each in the order of one stream, before any of them is tried.
   struct Placed {
     std::shared_ptr<Task> task;
@@ -41,8 +38,10 @@ class Executor {
 
   void place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams);
   bool attempt(const std::shared_ptr<Task>& task);
+  void make_ready(const std::shared_ptr<Task>& task);
   void finish(const std::shared_ptr<Task>& task);
-  bool run_once(Pass& pass);
+  enum class Who : bool { caller, worker };
+  bool run_once(Pass& pass, Who who);
   void refresh(Pass& pass);
   bool has_stalled(Pass& pass) const;
   void rest(Pass& pass, Deadline deadline);
@@ -54,6 +53,7 @@ class Executor {
   std::vector<std::shared_ptr<Task>> ready_;  // whose turn has come
   std::atomic<std::uint64_t> version_ = 0;    // of ready_
   std::atomic<std::size_t> ready_count_ = 0;  // its size
+  std::atomic<std::size_t> reserved_ = 0;     // those of them that only workers may run
   std::atomic<std::uint32_t> news_ = 0;       // futex: something has been added or has ended
   std::atomic<std::uint32_t> sleepers_ = 0;   // on news_
   std::atomic<std::uint32_t> drivers_ = 0;    // threads that run tasks now
