@@ -3,7 +3,13 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS tutti EXPORT TuttiTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS tutti_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
+        PATTERN cudart EXCLUDE)
+# Who wants a facade names its folders: no program gets it unasked.
+foreach(facade IN LISTS TUTTI_FACADES)
+  install(TARGETS ${facade} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tutti/${facade})
+endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cudart/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti-cudart)
 install(FILES ${PROJECT_BINARY_DIR}/generated/tutti/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tutti)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/topologies DESTINATION ${CMAKE_INSTALL_DATADIR}/tutti
         FILES_MATCHING PATTERN "*.topo")

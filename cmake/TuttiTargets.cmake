@@ -72,6 +72,37 @@ function(tutti_test name)
                        PROPERTIES TIMEOUT 600 LABELS ${name})
 endfunction()
 
+# tutti_facade(cudart SOVERSION 13 EXPORTS cuda* USES base os device): src/cudart as a shared library of its own, linked
+# to libtutti, because programs that link libtutti must not get its C names. It lies in a folder of its own, lib/cudart,
+# so that it is used only by choice, and shows the named symbols alone. HEADERS is the folder that its users include.
+# The same objects make the static library tutti_cudart, which the tests link.
+set(TUTTI_FACADES "" CACHE INTERNAL "")
+function(tutti_facade name)
+  cmake_parse_arguments(ARG "" "SOVERSION;HEADERS" "EXPORTS;USES;PRIVATE_LINKS" ${ARGN})
+  set(folders ${TUTTI_FOLDERS})
+  tutti_library(${name} USES ${ARG_USES} PRIVATE_LINKS ${ARG_PRIVATE_LINKS})
+  set(TUTTI_FOLDERS ${folders} CACHE INTERNAL "")  # no part of libtutti
+  if(NOT TARGET tutti_${name})
+    return()
+  endif()
+  set(TUTTI_FACADES ${TUTTI_FACADES} ${name} CACHE INTERNAL "")
+  if(ARG_HEADERS)
+    target_include_directories(tutti_${name} PUBLIC ${ARG_HEADERS})
+  endif()
+
+  string(JOIN "; " names ${ARG_EXPORTS})
+  set(script ${PROJECT_BINARY_DIR}/generated/${name}.exports)
+  file(CONFIGURE OUTPUT ${script} CONTENT "{ global: ${names}; local: *; };\n")
+  add_library(${name} SHARED $<TARGET_OBJECTS:tutti_${name}>)
+  target_link_libraries(${name} PRIVATE tutti fmt::fmt ${ARG_PRIVATE_LINKS})
+  target_link_options(${name} PRIVATE -Wl,--version-script=${script})
+  target_include_directories(${name} INTERFACE ${ARG_HEADERS})
+  set_target_properties(${name} PROPERTIES
+    LINKER_LANGUAGE CXX VERSION ${ARG_SOVERSION} SOVERSION ${ARG_SOVERSION} LINK_DEPENDS ${script}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/${name}
+    BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "\$ORIGIN/../..")
+endfunction()
+
 # libtutti: all folders in one shared library, for programs that find_package(Tutti).
 function(tutti_combined_library)
   add_library(tutti SHARED ${PROJECT_SOURCE_DIR}/src/tutti.cc)

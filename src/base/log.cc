@@ -18,6 +18,8 @@ std::string_view name_of(LogLevel level) {
 
 namespace log {
 
+std::atomic<int> detail::level_limit{-1};
+
 namespace {
 
 std::atomic<Sink> installed_sink{nullptr};

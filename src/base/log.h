@@ -28,8 +28,9 @@ using Sink = void (*)(std::string_view line);
 void install(Sink sink, LogLevel level);
 
 namespace detail {
-inline std::atomic<int> level_limit{-1};
-}
+// Not inline: each of several shared libraries of a process would have one of its own.
+extern std::atomic<int> level_limit;
+}  // namespace detail
 
 inline bool is_on(LogLevel level) {
   return static_cast<int>(level) <= detail::level_limit.load(std::memory_order_relaxed);
