@@ -20,7 +20,7 @@
 namespace tutti {
 
 namespace comm {
-class Bundle;
+struct Entry;
 }
 
 // A call that was submitted. Copies refer to the same call.
@@ -192,7 +192,7 @@ class Group {
     Communicator* communicator;
     Call call;
   };
-  Result<comm::Bundle> begin();
+  Result<std::vector<comm::Entry>> take();
   std::vector<Entry> entries_;
 };
 

@@ -2,69 +2,56 @@
 // streams.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "comm/operation.h"
 #include "comm/side.h"
 #include "comm/waiting.h"
-#include "device/task.h"
+#include "device/host/stream.h"
 
 namespace tutti::comm {
+
+// One call of a communicator.
+struct Entry {
+  std::shared_ptr<Side> side;
+  Call call;
+  // Instead of the call's factor: asked when its turn has come, because it may not be known before.
+  std::function<double()> factor = {};
+};
 
 class Bundle {
  public:
   // A valid call; takes its place in the order of calls.
-  void add(std::shared_ptr<Side> side, const Call& call) {
-    if (Side::is_nothing(call)) return;
-    calls_.push_back(side->local(call));
-    operations_.push_back(std::make_unique<Operation>(side->track_of(call), calls_.back()));
-    sides_.push_back(std::move(side));
-    pending_.push_back({sides_.back().get(), operations_.back().get()});
-  }
-  bool is_empty() const { return pending_.empty(); }
+  void add(Entry entry);
   std::span<const Pending> pending() const { return pending_; }
+  // Asks for the factors that were not known before. To be called before the first call begins.
+  void settle();
   // The first failure. It ends the communicators of all calls that had not ended: half-done, they cannot go on.
   Status complete() const { return comm::complete(pending_); }
 
  private:
-  std::vector<std::shared_ptr<Side>> sides_;
-  std::deque<Call> calls_;  // operations refer to them
-  std::vector<std::unique_ptr<Operation>> operations_;
+  struct Part {
+    Part(Entry entry, Track& track) : given(std::move(entry)), operation(track, given.call) {}
+    Entry given;
+    Operation operation;  // refers to the call
+  };
+  std::vector<std::unique_ptr<Part>> parts_;
   std::vector<Pending> pending_;
 };
 
-// The same when their turn in some streams has come.
-class BundleTask final : public device::Task {
- public:
-  // `on_end` is called once, before the streams go on.
-  BundleTask(Bundle bundle, std::function<void(const Status&)> on_end)
-      : bundle_(std::move(bundle)), on_end_(std::move(on_end)) {}
-
-  bool progress() override {
-    if (!waiting_) waiting_.emplace(bundle_.pending());
-    if (!waiting_->progress()) return false;
-    on_end_(waiting_->status());
-    return true;
-  }
-  void look() override {
-    if (waiting_) waiting_->look();
-  }
-  bool sleep(Deadline until) override {
-    if (!waiting_) return false;
-    waiting_->sleep(until);
-    return true;
-  }
-  std::uint64_t steps() const override { return waiting_ ? waiting_->steps() : 0; }
-  int polls() const override { return bundle_.is_empty() ? 1 : bundle_.pending()[0].side->polls(); }
-
- private:
-  Bundle bundle_;
-  std::function<void(const Status&)> on_end_;
-  std::optional<Waiting> waiting_;
+// Calls that run together when their turn in some streams has come.
+struct Submission {
+  std::vector<Entry> calls;
+  std::vector<std::shared_ptr<device::HostStream>> streams;
+  std::function<void(const Status&)> on_end;  // called once, before the streams go on
 };
+
+// All of them valid. Calls of one communicator stand in its order as they stand in that of their streams, whichever
+// threads submit them.
+void submit(Submission submission);
+void submit_all(std::vector<Submission> submissions);
 
 }  // namespace tutti::comm

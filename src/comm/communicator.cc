@@ -6,7 +6,6 @@
 #include "comm/side.h"
 #include "comm/start.h"
 #include "comm/stream.h"
-#include "device/host/executor.h"
 
 namespace tutti {
 
@@ -108,38 +107,36 @@ Result<std::string> Communicator::explain(const Call& call) const {
 
 void Group::add(Communicator& communicator, const Call& call) { entries_.push_back({&communicator, call}); }
 
-// Valid calls take their places in the order of calls of their communicators; if one is not valid, none does.
-Result<comm::Bundle> Group::begin() {
+// If one is not valid, none takes its place in the order of calls.
+Result<std::vector<comm::Entry>> Group::take() {
   const auto entries = std::exchange(entries_, {});
-  for (const Entry& entry : entries) {
-    const comm::Side& side = *entry.communicator->state_->side;
-    if (side.has_ended()) return side.why_ended();
-    TUTTI_TRY(side.validate(entry.call));
-  }
-  comm::Bundle bundle;
+  std::vector<comm::Entry> calls;
   for (const Entry& entry : entries) {
     const auto& side = entry.communicator->state_->side;
-    bundle.add(side, entry.call);
+    if (side->has_ended()) return side->why_ended();
+    TUTTI_TRY(side->validate(entry.call));
+    calls.push_back({side, entry.call});
   }
-  return bundle;
+  return calls;
 }
 
 Status Group::run() {
-  TUTTI_ASSIGN(const comm::Bundle bundle, begin());
+  TUTTI_ASSIGN(std::vector<comm::Entry> calls, take());
+  comm::Bundle bundle;
+  for (comm::Entry& entry : calls) bundle.add(std::move(entry));
   return bundle.complete();
 }
 
 Work Group::submit(Stream& stream) {
   auto work = std::make_shared<Work::State>();
-  auto bundle = begin();
-  if (!bundle) {
-    work->finish(bundle.status());
-    return Work(std::move(work));
+  auto calls = take();
+  if (!calls) {
+    work->finish(calls.status());
+  } else {
+    comm::submit({.calls = *std::move(calls),
+                  .streams = {stream.state_->stream},
+                  .on_end = [work](const Status& status) { work->finish(status); }});
   }
-  const std::shared_ptr<device::HostStream> streams[] = {stream.state_->stream};
-  device::Executor::of_process().submit(
-      std::make_shared<comm::BundleTask>(*std::move(bundle), [work](const Status& status) { work->finish(status); }),
-      streams);
   return Work(std::move(work));
 }
 

@@ -43,7 +43,7 @@ class Task {
  private:
   friend class Executor;
   std::vector<std::shared_ptr<HostStream>> streams_;  // whose order it stands in
-  std::size_t not_first_in_ = 0;                      // of them
+  std::atomic<std::size_t> not_first_in_ = 0;         // of them
   std::atomic<bool> is_claimed_ = false;              // by the thread that runs it now
 };
 

@@ -69,19 +69,19 @@ bool Devices::destroy_stream(Handle handle) {
   return true;
 }
 
-std::shared_ptr<HostStream> Devices::default_stream(Handle handle) {
-  const auto device = static_cast<std::size_t>(current_device);
+std::shared_ptr<HostStream> Devices::default_stream(Handle handle, int number) {
+  const auto device = static_cast<std::size_t>(number);
   if (handle != kPerThread) return legacy_[device];
   const std::uint64_t thread = thread_number();
   const std::lock_guard lock(mutex_);
   auto& own = threads_[thread];
   own.resize(static_cast<std::size_t>(count_));
-  if (own[device] == nullptr) own[device] = std::make_shared<HostStream>(current_device, HostStream::Kind::blocking, 0);
+  if (own[device] == nullptr) own[device] = std::make_shared<HostStream>(number, HostStream::Kind::blocking, 0);
   return own[device];
 }
 
-std::shared_ptr<HostStream> Devices::find_stream(Handle handle) {
-  if (handle == nullptr || handle == kLegacy || handle == kPerThread) return default_stream(handle);
+std::shared_ptr<HostStream> Devices::find_stream(Handle handle, int device) {
+  if (handle == nullptr || handle == kLegacy || handle == kPerThread) return default_stream(handle, device);
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(handle);
   return found == streams_.end() ? nullptr : found->second;

@@ -35,7 +35,9 @@ class Devices {
   // What is on it still runs. False: there is no such stream.
   bool destroy_stream(Handle handle);
   // nullptr: there is no such stream.
-  std::shared_ptr<HostStream> find_stream(Handle handle);
+  std::shared_ptr<HostStream> find_stream(Handle handle) { return find_stream(handle, current()); }
+  // The same with the default streams of another device than the current one.
+  std::shared_ptr<HostStream> find_stream(Handle handle, int device);
   // Every stream of a device that something was added to, default streams too.
   std::vector<std::shared_ptr<HostStream>> streams_of(int device);
   // The streams in whose order a task on this one stands: the default stream waits for all blocking ones of its device.
@@ -43,7 +45,7 @@ class Devices {
 
  private:
   explicit Devices(int count);
-  std::shared_ptr<HostStream> default_stream(Handle handle);
+  std::shared_ptr<HostStream> default_stream(Handle handle, int number);
 
   const int count_;
   std::mutex mutex_;

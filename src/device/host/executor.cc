@@ -46,8 +46,9 @@ Executor::Executor() : cores_(static_cast<std::size_t>(os::this_machine().usable
 
 void Executor::place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams) {
   task->streams_.assign(streams.begin(), streams.end());
+  const std::lock_guard lock(mutex_);
   for (const auto& stream : streams) {
-    if (!stream->tasks_.empty()) ++task->not_first_in_;
+    if (!stream->tasks_.empty()) task->not_first_in_.fetch_add(1, std::memory_order_relaxed);
     stream->tasks_.push_back(task);
     stream->added_.fetch_add(1, std::memory_order_release);
   }
@@ -63,22 +64,10 @@ void Executor::make_ready(const std::shared_ptr<Task>& task) {
   is_worker_awake_.store(false, std::memory_order_relaxed);  // they are called even if one is on the watch
 }
 
-void Executor::submit(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams) {
-  bool is_ready = false;
-  {
-    const std::lock_guard lock(mutex_);
-    place(task, streams);
-    is_ready = task->not_first_in_ == 0;
-  }
+void Executor::begin(const std::shared_ptr<Task>& task) {
+  // Not first yet: then it is tried when it is.
+  const bool is_ready = task->not_first_in_.load(std::memory_order_acquire) == 0;
   if (is_ready && !task->is_for_workers() && attempt(task)) return;
-  call_workers();
-}
-
-void Executor::submit_all(std::span<const Placed> placed) {
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [task, streams] : placed) place(task, streams);
-  }
   call_workers();
 }
 
@@ -104,7 +93,7 @@ void Executor::finish(const std::shared_ptr<Task>& task) {
       stream->finished_.fetch_add(1, std::memory_order_release);
       if (stream->tasks_.empty()) continue;
       const auto& next = stream->tasks_.front();
-      if (--next->not_first_in_ == 0) make_ready(next);
+      if (next->not_first_in_.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(next);
     }
     if (task->is_for_workers()) reserved_.fetch_sub(1, std::memory_order_relaxed);
     ready_count_.store(ready_.size(), std::memory_order_relaxed);

@@ -20,14 +20,14 @@ class Executor {
   // Made at the first use; stays until the process ends.
   static Executor& of_process();
 
-  // Runs it when all that was added before to any of these streams has ended.
-  void submit(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams);
-  // Several, each in the order of one stream, before any of them is tried.
-  struct Placed {
-    std::shared_ptr<Task> task;
-    std::vector<std::shared_ptr<HostStream>> streams;
-  };
-  void submit_all(std::span<const Placed> placed);
+  // It runs when all that was added before to any of these streams has ended.
+  void submit(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams) {
+    place(task, streams);
+    begin(task);
+  }
+  // The two halves: its place in the order, and a first try by the caller.
+  void place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams);
+  void begin(const std::shared_ptr<Task>& task);
 
   // Runs tasks until the counter has reached that; false: the deadline has passed before.
   bool drive(const std::atomic<std::uint64_t>& counter, std::uint64_t wanted, Deadline deadline);
@@ -36,7 +36,6 @@ class Executor {
   struct Pass;
   Executor();
 
-  void place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams);
   bool attempt(const std::shared_ptr<Task>& task);
   void make_ready(const std::shared_ptr<Task>& task);
   void finish(const std::shared_ptr<Task>& task);

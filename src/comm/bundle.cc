@@ -1,0 +1,111 @@
+#include "comm/bundle.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "device/host/executor.h"
+
+namespace tutti::comm {
+namespace {
+
+class BundleTask final : public device::Task {
+ public:
+  BundleTask(Bundle bundle, std::function<void(const Status&)> on_end)
+      : bundle_(std::move(bundle)), on_end_(std::move(on_end)) {}
+
+  bool progress() override {
+    if (!waiting_) {
+      bundle_.settle();
+      waiting_.emplace(bundle_.pending());
+    }
+    if (!waiting_->progress()) return false;
+    on_end_(waiting_->status());
+    return true;
+  }
+  void look() override {
+    if (waiting_) waiting_->look();
+  }
+  bool sleep(Deadline until) override {
+    if (!waiting_ || bundle_.pending().empty()) return false;
+    waiting_->sleep(until);
+    return true;
+  }
+  std::uint64_t steps() const override { return waiting_ ? waiting_->steps() : 0; }
+  int polls() const override { return bundle_.pending().empty() ? 1 : bundle_.pending()[0].side->polls(); }
+
+ private:
+  Bundle bundle_;
+  std::function<void(const Status&)> on_end_;
+  std::optional<Waiting> waiting_;
+};
+
+// Whoever submits to some communicators keeps others from taking a turn in between.
+class Order {
+ public:
+  void add(const std::vector<Entry>& calls) {
+    for (const Entry& entry : calls) sides_.push_back(entry.side);
+  }
+  void lock() {
+    const auto address = [](const auto& side) { return side.get(); };
+    std::ranges::sort(sides_, {}, address);
+    sides_.erase(std::ranges::unique(sides_, {}, address).begin(), sides_.end());
+    for (const auto& side : sides_) side->submitting().lock();
+  }
+  ~Order() {
+    for (const auto& side : sides_) side->submitting().unlock();
+  }
+
+ private:
+  std::vector<std::shared_ptr<Side>> sides_;
+};
+
+std::shared_ptr<device::Task> task_of(std::vector<Entry> calls, std::function<void(const Status&)> on_end) {
+  Bundle bundle;
+  for (Entry& entry : calls) bundle.add(std::move(entry));
+  return std::make_shared<BundleTask>(std::move(bundle), std::move(on_end));
+}
+
+}  // namespace
+
+void Bundle::add(Entry entry) {
+  if (Side::is_nothing(entry.call)) return;
+  Side& side = *entry.side;
+  Track& track = side.track_of(entry.call);
+  entry.call = side.local(entry.call);
+  parts_.push_back(std::make_unique<Part>(std::move(entry), track));
+  pending_.push_back({&side, &parts_.back()->operation});
+}
+
+void Bundle::settle() {
+  for (const auto& part : parts_)
+    if (part->given.factor) part->given.call.reduction.factor = part->given.factor();
+}
+
+void submit(Submission submission) {
+  std::shared_ptr<device::Task> task;
+  {
+    Order order;
+    order.add(submission.calls);
+    order.lock();
+    task = task_of(std::move(submission.calls), std::move(submission.on_end));
+    device::Executor::of_process().place(task, submission.streams);
+  }
+  device::Executor::of_process().begin(task);
+}
+
+void submit_all(std::vector<Submission> submissions) {
+  std::vector<std::shared_ptr<device::Task>> tasks;
+  {
+    Order order;
+    for (const Submission& submission : submissions) order.add(submission.calls);
+    order.lock();
+    for (Submission& submission : submissions) {
+      tasks.push_back(task_of(std::move(submission.calls), std::move(submission.on_end)));
+      device::Executor::of_process().place(tasks.back(), submission.streams);
+    }
+  }
+  for (const auto& task : tasks) device::Executor::of_process().begin(task);
+}
+
+}  // namespace tutti::comm
