@@ -60,12 +60,6 @@ class Order {
   std::vector<std::shared_ptr<Side>> sides_;
 };
 
-std::shared_ptr<device::Task> task_of(std::vector<Entry> calls, std::function<void(const Status&)> on_end) {
-  Bundle bundle;
-  for (Entry& entry : calls) bundle.add(std::move(entry));
-  return std::make_shared<BundleTask>(std::move(bundle), std::move(on_end));
-}
-
 }  // namespace
 
 void Bundle::add(Entry entry) {
@@ -82,14 +76,21 @@ void Bundle::settle() {
     if (part->given.factor) part->given.call.reduction.factor = part->given.factor();
 }
 
+std::shared_ptr<device::Task> task_of(Submission submission) {
+  Bundle bundle;
+  for (Entry& entry : submission.calls) bundle.add(std::move(entry));
+  return std::make_shared<BundleTask>(std::move(bundle), std::move(submission.on_end));
+}
+
 void submit(Submission submission) {
   std::shared_ptr<device::Task> task;
   {
     Order order;
     order.add(submission.calls);
     order.lock();
-    task = task_of(std::move(submission.calls), std::move(submission.on_end));
-    device::Executor::of_process().place(task, submission.streams);
+    const auto streams = std::move(submission.streams);
+    task = task_of(std::move(submission));
+    device::Executor::of_process().place(task, streams);
   }
   device::Executor::of_process().begin(task);
 }
@@ -101,8 +102,9 @@ void submit_all(std::vector<Submission> submissions) {
     for (const Submission& submission : submissions) order.add(submission.calls);
     order.lock();
     for (Submission& submission : submissions) {
-      tasks.push_back(task_of(std::move(submission.calls), std::move(submission.on_end)));
-      device::Executor::of_process().place(tasks.back(), submission.streams);
+      const auto streams = std::move(submission.streams);
+      tasks.push_back(task_of(std::move(submission)));
+      device::Executor::of_process().place(tasks.back(), streams);
     }
   }
   for (const auto& task : tasks) device::Executor::of_process().begin(task);

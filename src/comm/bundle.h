@@ -20,6 +20,7 @@ struct Entry {
   Call call;
   // Instead of the call's factor: asked when its turn has come, because it may not be known before.
   std::function<double()> factor = {};
+  std::shared_ptr<const void> keeps = {};  // what the call points to, until it has ended
 };
 
 class Bundle {
@@ -52,6 +53,8 @@ struct Submission {
 // All of them valid. Calls of one communicator stand in its order as they stand in that of their streams, whichever
 // threads submit them.
 void submit(Submission submission);
+// One that somebody else submits later. Takes its place in the order of calls now.
+std::shared_ptr<device::Task> task_of(Submission submission);
 void submit_all(std::vector<Submission> submissions);
 
 }  // namespace tutti::comm

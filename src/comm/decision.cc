@@ -392,4 +392,11 @@ std::size_t DecisionCache::bytes() const {
   return bytes;
 }
 
+double estimate_s(const DecisionContext& context, const Call& call) {
+  const auto ranked = context.hosts.empty()
+                          ? candidates_of(context, request_of(call, true), least_access(context))
+                          : candidates_of(context, request_over_hosts(context, call), {Reach::stage, !kMapped});
+  return !ranked || ranked->empty() ? 0 : ranked->front().estimate_s;
+}
+
 }  // namespace tutti::comm

@@ -56,6 +56,8 @@ BufferSizes buffer_sizes(const Call& call, Rank rank, Rank size);
 
 Result<Decision> decide(const DecisionContext& context, const Call& call);
 std::string explain(const DecisionContext& context, const Call& call);
+// What the planner expects the call to take; 0 where it does not know.
+double estimate_s(const DecisionContext& context, const Call& call);
 
 // Decisions made so far. Bounded: a program that never repeats a size starts over now and then.
 class DecisionCache {

@@ -287,6 +287,12 @@ std::string Side::explain(const Call& call) const {
   return comm::explain(track->context, local(call)) + end;
 }
 
+double Side::estimate_s(const Call& call) const {
+  if (call.collective != Collective::send_receive) return comm::estimate_s(collective_->context, call);
+  if (call.root == call.peer) return 0;
+  return comm::estimate_s(make_pair_track(call.root, call.peer, call.root == rank_)->context, local(call));
+}
+
 std::string Side::last_plan() const {
   const engine::Launch* last = collective_->last;
   if (last == nullptr) return "";

@@ -66,6 +66,9 @@ class Side {
   const planner::LocalMachine& machine() const { return machine_; }
 
   bool is_one_process() const { return is_one_process_; }
+  const void* block_of(Rank rank) const {
+    return memories_[static_cast<std::size_t>(rank)];
+  }  // the same on all of a host
   // Held by whoever takes several places at once: one in the order of calls and one in that of a stream.
   std::mutex& submitting() { return submitting_; }
 
@@ -112,6 +115,7 @@ class Side {
 
   MemoryUse memory() const;
   std::string explain(const Call& call) const;
+  double estimate_s(const Call& call) const;  // of a valid call
   std::string last_plan() const;
 
  private:
