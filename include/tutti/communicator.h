@@ -59,6 +59,12 @@ class Stream {
   std::unique_ptr<State> state_;
 };
 
+// What the planner may choose from for one collective: algorithms as `tutti plan list` names them.
+struct AllowedAlgorithms {
+  plan::Collective collective = plan::Collective::all_reduce;
+  std::vector<std::string> names = {};
+};
+
 struct CommunicatorOptions {
   Rank rank = 0;
   Rank size = 1;
@@ -72,6 +78,10 @@ struct CommunicatorOptions {
   std::chrono::nanoseconds timeout = {};
   // Instead of the planner's choice, for tests and measurements: an algorithm as `tutti plan list` names it.
   std::string algorithm = {};
+  // What the planner may choose from, the same on all ranks; anything for collectives that are not here. Where none of
+  // them can run, it chooses freely and the log has a warning, which names `allowed_by`: whose wish it is.
+  std::vector<AllowedAlgorithms> allowed = {};
+  std::string allowed_by = {};
 };
 
 struct MemoryUse {

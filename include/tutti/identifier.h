@@ -21,6 +21,11 @@ class Identifier {
   // Opens a meeting point in this process: it is there until the ranks have met and gone their ways, or the process
   // ends. Which networks it can be reached over is chosen as TUTTI_SOCKET_IFNAME says.
   static Result<Identifier> create();
+  // The same on every process that calls it, without a word between them: rank 0 opens the meeting point there when it
+  // starts. "10.0.0.1:4000", "[fd00::1]:4000" or "name:4000", an address of rank 0's host and a port that is free
+  // there. What lets ranks in comes from TUTTI_JOB_SECRET; without it anybody who knows the address could join, and the
+  // log has a warning. May be used again once the ranks have met.
+  static Result<Identifier> of_address(std::string_view address);
 
   static Result<Identifier> of(std::span<const std::byte> bytes);
   // The same as text, for a file or an environment variable; never for a command line, which everybody can read.

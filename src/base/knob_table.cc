@@ -113,6 +113,18 @@ constexpr std::array<Knob, kKnobCount> kKnobs = {
     with_alias(text(KnobId::log_file, "TUTTI_LOG_FILE",
                     "The file of the log instead of stderr; %h becomes the host, %p the process id."),
                "NCCL_DEBUG_FILE"),
+    with_alias(text(KnobId::log_areas, "TUTTI_LOG_AREAS",
+                    "What info and debug lines may be about: start, network, calls, plans, memory, settings; all but "
+                    "those after ^."),
+               "NCCL_DEBUG_SUBSYS"),
+    with_alias(text(KnobId::log_time, "TUTTI_LOG_TIME",
+                    "The time before each line of the log, as 'date' takes it, such as [%F_%T.%3f]_: 3 digits of a "
+                    "second, _ is a blank."),
+               "NCCL_DEBUG_TIMESTAMP_FORMAT"),
+    {.id = KnobId::job_secret,
+     .name = "TUTTI_JOB_SECRET",
+     .meaning = "What lets ranks in that meet at an address they were told (NCCL_COMM_ID): 16 characters or more.",
+     .is_secret = true},
 };
 
 constexpr bool is_in_order() {

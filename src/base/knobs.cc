@@ -132,16 +132,18 @@ Result<std::string> translated(const Knob& knob, const std::string& theirs) {
                                       any_of_text(words), knob.name, allowed_text(knob)));
 }
 
+std::string shown(const Knob& knob, const std::string& value) { return knob.is_secret ? "set" : value; }
+
 void take(KnobReading& reading, std::string_view variable, const std::string& given, const Result<std::string>& ours) {
   const auto value = ours ? parse_knob(*reading.knob, *ours) : Result<KnobValue>(ours.status());
   reading.variable = variable;
   if (!value) {
     reading.error = fmt::format("{}: {}", variable, value.status().text());
-    reading.text = given;
+    reading.text = shown(*reading.knob, given);
     return;
   }
   reading.value = *value;
-  reading.text = *ours;
+  reading.text = shown(*reading.knob, *ours);
 }
 
 KnobReading read_knob(const Knob& knob, const KnobLookup& lookup) {
@@ -191,7 +193,8 @@ std::string allowed_text(const Knob& knob) {
 
 Result<KnobValue> parse_knob(const Knob& knob, std::string_view text) {
   if (text.size() > kValueBytesMax)
-    return invalid_argument(fmt::format("{} has {} bytes; {} are allowed", quoted(text), text.size(), kValueBytesMax));
+    return invalid_argument(fmt::format("{} has {} bytes; {} are allowed", knob.is_secret ? "it" : quoted(text),
+                                        text.size(), kValueBytesMax));
   if (auto value = value_of(knob, text)) return *std::move(value);
   const std::string_view wrong = is_number(knob, text) ? "outside of what is allowed" : not_text(knob.type);
   return invalid_argument(fmt::format("{} is {}; it takes {}", quoted(text), wrong, allowed_text(knob)));

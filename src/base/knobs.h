@@ -39,8 +39,11 @@ enum class KnobId : std::uint8_t {
   dump_signal,
   log,
   log_file,
+  log_areas,
+  log_time,
+  job_secret,
 };
-inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(KnobId::log_file) + 1;
+inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(KnobId::job_secret) + 1;
 
 // The values of choices, in the order of the words in the table.
 enum class SocketFamily : std::uint8_t { any, ipv4, ipv6 };
@@ -68,6 +71,7 @@ struct Knob {
   std::span<const std::string_view> choices = {};      // of a choice
   std::string_view alias = {};                         // the name that another library has for it; empty: none
   std::span<const KnobTranslation> translations = {};  // of the alias; empty: it takes the same values
+  bool is_secret = false;                              // its value is shown to nobody: a reading's text is "set"
 };
 
 // In the order of KnobId.
@@ -127,6 +131,10 @@ class Knobs {
   DumpSignal dump_signal() const { return choice<DumpSignal>(KnobId::dump_signal); }
   LogLevel log_level() const { return choice<LogLevel>(KnobId::log); }
   std::string_view log_file() const { return text(KnobId::log_file); }  // empty: stderr
+
+  std::string_view log_areas() const { return text(KnobId::log_areas); }  // see log_area.h; empty: all
+  std::string_view log_time() const { return text(KnobId::log_time); }    // as strftime takes it; empty: no time
+  std::string_view job_secret() const { return text(KnobId::job_secret); }
 
   // The variable that a value came from, for messages: TUTTI_SOCKET_IFNAME or its alias.
   std::string_view variable_of(KnobId id) const;

@@ -19,6 +19,7 @@ std::string_view name_of(LogLevel level) {
 namespace log {
 
 std::atomic<int> detail::level_limit{-1};
+std::atomic<std::uint8_t> detail::areas{LogAreas::all().bits()};
 
 namespace {
 
@@ -32,6 +33,8 @@ void install(Sink sink, LogLevel level) {
   detail::level_limit.store(sink == nullptr ? -1 : static_cast<int>(level), std::memory_order_release);
   if (sink == nullptr) installed_sink.store(nullptr, std::memory_order_release);
 }
+
+void set_areas(LogAreas areas) { detail::areas.store(areas.bits(), std::memory_order_relaxed); }
 
 std::string line_of(LogLevel level, Rank rank, std::string_view text) {
   constexpr std::string_view kCut = "...";
@@ -50,6 +53,10 @@ std::string line_of(LogLevel level, Rank rank, std::string_view text) {
 void write(LogLevel level, Rank rank, std::string_view text) {
   if (!is_on(level)) return;
   if (const Sink sink = installed_sink.load(std::memory_order_acquire)) sink(line_of(level, rank, text));
+}
+
+void write(LogLevel level, Rank rank, LogArea area, std::string_view text) {
+  if (is_on(level, area)) write(level, rank, text);
 }
 
 }  // namespace log

@@ -7,7 +7,9 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "bootstrap/fixed_address.h"
 #include "bootstrap/meeting_point.h"
+#include "os/environment.h"
 #include "os/tcp_address.h"
 
 namespace tutti {
@@ -18,6 +20,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x69747574;  // "tuti"
 constexpr std::uint8_t kFormat = 1;
 constexpr std::uint8_t kEncrypted = 1;
+constexpr std::uint8_t kFixed = 2;
 constexpr std::size_t kAddresses = 4;
 constexpr std::size_t kAddressBytes = 19;  // family 1, port 2, address 16
 constexpr std::size_t kChecksumAt = Identifier::kBytes - 4;
@@ -90,6 +93,11 @@ Result<Identifier> Identifier::parse(std::string_view text) {
   return of(bytes);
 }
 
+Result<Identifier> Identifier::of_address(std::string_view address) {
+  TUTTI_ASSIGN(const Knobs knobs, Knobs::read(os::environment_variable));
+  return bootstrap::identifier_of_address(address, {.job_secret = knobs.job_secret(), .is_encrypted = knobs.encrypt()});
+}
+
 Result<Identifier> Identifier::create() { return bootstrap::open_meeting_point(); }
 
 namespace bootstrap {
@@ -108,7 +116,8 @@ Result<Identifier> make_identifier(const MeetingAddress& address) {
   }
   append_number(bytes, kMagic);
   append_number(bytes, kFormat);
-  append_number(bytes, static_cast<std::uint8_t>(address.is_encrypted ? kEncrypted : 0));
+  append_number(bytes,
+                static_cast<std::uint8_t>((address.is_encrypted ? kEncrypted : 0) | (address.is_fixed ? kFixed : 0)));
   append_number(bytes, static_cast<std::uint8_t>(endpoints.size()));
   append_number(bytes, std::uint8_t{0});
   append_number(bytes, address.contact.id.value);
@@ -132,7 +141,8 @@ Result<MeetingAddress> read_identifier(const Identifier& identifier) {
   const auto secret = *reader.take(rpc::Secret::kBytes);
   MeetingAddress address{.contact = {.id = actor, .addresses = {}},
                          .secret = rpc::Secret(secret.first<rpc::Secret::kBytes>()),
-                         .is_encrypted = (flags & kEncrypted) != 0};
+                         .is_encrypted = (flags & kEncrypted) != 0,
+                         .is_fixed = (flags & kFixed) != 0};
   for (std::size_t i = 0; i < std::min<std::size_t>(count, kAddresses); ++i) {
     os::IpAddress ip;
     ip.family = static_cast<os::AddressFamily>(*reader.number<std::uint8_t>());

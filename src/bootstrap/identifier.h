@@ -11,6 +11,7 @@ struct MeetingAddress {
   Contact contact;
   rpc::Secret secret;
   bool is_encrypted = false;  // as the one who made the identifier wishes, so that all do
+  bool is_fixed = false;      // nobody listens there yet: rank 0 opens the meeting point when it starts
 };
 
 // At most four addresses fit; those that are no numbers (host names) do not.

@@ -1,13 +1,18 @@
 #include "bootstrap/meeting_point.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "bootstrap/fixed_address.h"
 #include "bootstrap/identifier.h"
 #include "bootstrap/network/place.h"
+#include "os/clock.h"
 #include "os/environment.h"
 #include "tutti/version.h"
 
@@ -29,6 +34,22 @@ Points& points() {
   return *points;
 }
 
+// How often an earlier meeting is looked at.
+constexpr std::chrono::milliseconds kLook(10);
+
+// False: there is one that goes on.
+bool close_earlier(const Identifier& identifier) {
+  std::unique_ptr<MeetingPoint> over;  // closed outside the lock
+  const std::lock_guard lock(points().mutex);
+  const auto is_it = [&](const auto& point) { return point->identifier() == identifier; };
+  const auto found = std::ranges::find_if(points().open, is_it);
+  if (found == points().open.end()) return true;
+  if (!(*found)->is_finished() && (*found)->failure().is_ok()) return false;
+  over = std::move(*found);
+  points().open.erase(found);
+  return true;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MeetingPoint>> MeetingPoint::open(const Knobs& knobs) {
@@ -39,13 +60,36 @@ Result<std::unique_ptr<MeetingPoint>> MeetingPoint::open(const Knobs& knobs) {
   TUTTI_ASSIGN(const Identifier identifier,
                make_identifier({.contact = courier->contact(), .secret = secret, .is_encrypted = knobs.encrypt()}));
   std::unique_ptr<MeetingPoint> point(new MeetingPoint(std::move(courier), identifier));  // NOLINT: private
-  TUTTI_ASSIGN(point->meeting_, Attachment<Meeting>::create(*point->courier_, kMembershipService, [](World& world) {
-                 return std::make_unique<Meeting>(world, Meeting::Settings{.version = TUTTI_VERSION});
+  TUTTI_TRY(point->attach({.version = TUTTI_VERSION}));
+  return point;
+}
+
+Result<std::unique_ptr<MeetingPoint>> MeetingPoint::open_at(const Identifier& identifier) {
+  TUTTI_ASSIGN(const MeetingAddress address, read_identifier(identifier));
+  TUTTI_ASSIGN(const std::vector<std::string> listen, own_addresses_of(address));
+  auto courier = rpc::Courier::start({.secret = address.secret,
+                                      .encryption = address.is_encrypted ? rpc::Encryption::on : rpc::Encryption::off,
+                                      .id = address.contact.id,
+                                      .listen = listen});
+  if (!courier) {
+    return Status(courier.status().code(),
+                  fmt::format("the meeting point cannot be opened: {}; the address that all ranks were told "
+                              "(NCCL_COMM_ID) needs a port that no other program of this host uses",
+                              courier.status().text()));
+  }
+  std::unique_ptr<MeetingPoint> point(new MeetingPoint(*std::move(courier), identifier));  // NOLINT: private
+  TUTTI_TRY(point->attach({.version = TUTTI_VERSION, .is_used_again = true}));
+  return point;
+}
+
+Status MeetingPoint::attach(Meeting::Settings settings) {
+  TUTTI_ASSIGN(meeting_, Attachment<Meeting>::create(*courier_, kMembershipService, [&](World& world) {
+                 return std::make_unique<Meeting>(world, std::move(settings));
                }));
-  TUTTI_ASSIGN(point->store_, Attachment<StoreServer>::create(*point->courier_, kStoreService, [](World& world) {
+  TUTTI_ASSIGN(store_, Attachment<StoreServer>::create(*courier_, kStoreService, [](World& world) {
                  return std::make_unique<StoreServer>(world);
                }));
-  return point;
+  return {};
 }
 
 Status MeetingPoint::failure() {
@@ -68,6 +112,20 @@ Result<Identifier> open_meeting_point() {
   const std::lock_guard lock(points().mutex);
   points().open.push_back(std::move(point));
   return identifier;
+}
+
+Status open_meeting_point(const Identifier& identifier, Deadline deadline) {
+  while (!close_earlier(identifier)) {  // bounded by the deadline
+    if (deadline.has_passed(os::now())) {
+      return Status(Code::timed_out,
+                    "ranks of an earlier communicator still meet at the same address; start one after the other");
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+  TUTTI_ASSIGN(auto point, MeetingPoint::open_at(identifier));
+  const std::lock_guard lock(points().mutex);
+  points().open.push_back(std::move(point));
+  return {};
 }
 
 void let_meeting_points_answer() {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/deadline.h"
 #include "base/knobs.h"
 #include "bootstrap/attachment.h"
 #include "bootstrap/membership/meeting.h"
@@ -20,6 +21,8 @@ inline constexpr rpc::Service kStoreService = 2;
 class MeetingPoint {
  public:
   static Result<std::unique_ptr<MeetingPoint>> open(const Knobs& knobs);
+  // At the address of the identifier, which is fixed.
+  static Result<std::unique_ptr<MeetingPoint>> open_at(const Identifier& identifier);
 
   const Identifier& identifier() const { return identifier_; }
   const std::vector<std::string>& addresses() const { return courier_->addresses(); }
@@ -30,6 +33,7 @@ class MeetingPoint {
  private:
   MeetingPoint(std::unique_ptr<rpc::Courier> courier, const Identifier& identifier)
       : courier_(std::move(courier)), identifier_(identifier) {}
+  Status attach(Meeting::Settings settings);
 
   std::unique_ptr<rpc::Courier> courier_;
   Identifier identifier_;
@@ -39,6 +43,8 @@ class MeetingPoint {
 
 // One of this process, which stays open until it is finished or the process ends.
 Result<Identifier> open_meeting_point();
+// The same where a fixed address says, once an earlier one of this process at that address is finished.
+Status open_meeting_point(const Identifier& identifier, Deadline deadline);
 // Those that are finished. Called now and then by whoever opens or joins one.
 void close_finished_meeting_points();
 // Before a process that holds one may end because its own start has failed: others learn why.

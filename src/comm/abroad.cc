@@ -114,7 +114,7 @@ Links::Dialer Abroad::dialer() {
 Result<std::unique_ptr<transport::ConduitWire>> Abroad::create_wire(
     Rank rank, const std::array<transport::Remote*, transport::kPorts>& ports, std::uint32_t rails) {
   const Carrier carrier = job_->carrier_to(actor(rank));
-  log::write(LogLevel::info, shape_.rank,
+  log::write(LogLevel::info, shape_.rank, LogArea::network,
              [&] { return fmt::format("{} carries data to rank {}", comm::name_of(carrier), rank); });
   std::unique_ptr<transport::ConduitWire> wire;
   if (carrier == Carrier::tcp) {

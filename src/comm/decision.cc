@@ -1,10 +1,12 @@
 #include "comm/decision.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "base/log.h"
 #include "comm/watch/recorder.h"
 #include "engine/host/flash.h"
 #include "engine/host/prepared.h"
@@ -94,20 +96,51 @@ planner::Cluster cluster_of(const DecisionContext& context) {
   return cluster;
 }
 
-// The candidates that go by the name that was asked for, or all.
+const AllowedAlgorithms* find_allowed(const DecisionContext& context, Collective collective) {
+  const auto found = std::ranges::find(context.allowed, collective, &AllowedAlgorithms::collective);
+  return found == context.allowed.end() || context.machine.ranks == 1 ? nullptr : &*found;
+}
+
+bool is_restricted(const DecisionContext& context, Collective collective) {
+  return !context.algorithm.empty() || find_allowed(context, collective) != nullptr;
+}
+
+bool may_run(const DecisionContext& context, const plan::Algorithm& algorithm) {
+  if (context.machine.ranks == 1) return true;
+  if (!context.algorithm.empty()) return algorithm.name == context.algorithm;
+  const AllowedAlgorithms* const allowed = find_allowed(context, algorithm.collective);
+  return allowed == nullptr || std::ranges::find(allowed->names, algorithm.name) != allowed->names.end();
+}
+
+// The same with everything to choose from.
+DecisionContext unrestricted(DecisionContext context) {
+  context.algorithm.clear();
+  context.allowed.clear();
+  return context;
+}
+
+// "ring or chain, as NCCL_ALGO=ring says".
+std::string restriction_text(const DecisionContext& context, Collective collective) {
+  if (!context.algorithm.empty()) return context.algorithm;
+  const AllowedAlgorithms* const allowed = find_allowed(context, collective);
+  if (allowed == nullptr) return "no algorithm";
+  if (allowed->names.empty()) return fmt::format("what {} allows", context.allowed_by);
+  const std::string names = fmt::format("{}", fmt::join(allowed->names, " or "));
+  return context.allowed_by.empty() ? names : fmt::format("{}, as {} says,", names, context.allowed_by);
+}
+
+// The candidates that are allowed.
 Result<std::vector<planner::Candidate>> candidates_of(const DecisionContext& context, const planner::Request& request,
                                                       const planner::Access& access) {
   auto ranked = context.hosts.empty() ? planner::rank_local(context.machine, request, access)
                                       : planner::rank_hosts(cluster_of(context), request, access.reach);
-  if (!context.algorithm.empty() && context.machine.ranks > 1) {
-    std::erase_if(ranked, [&](const auto& candidate) { return candidate.algorithm->name != context.algorithm; });
-  }
+  std::erase_if(ranked, [&](const auto& candidate) { return !may_run(context, *candidate.algorithm); });
   if (ranked.empty()) {
     const bool is_narrowed = request.wire_element_bytes != 0;
     return Status(Code::unsupported,
                   fmt::format("{} cannot run {} over {} ranks here{}; leave the algorithm to the planner",
-                              context.algorithm.empty() ? "no algorithm" : context.algorithm,
-                              plan::name_of(request.collective), context.machine.ranks,
+                              restriction_text(context, request.collective), plan::name_of(request.collective),
+                              context.machine.ranks,
                               is_narrowed ? " with the same bits on all of them under TUTTI_COMPRESS" : ""));
   }
   return ranked;
@@ -277,9 +310,8 @@ Status decide_over_hosts(Decision& decision, const DecisionContext& context, con
   return {};
 }
 
-}  // namespace
-
-Result<Decision> decide(const DecisionContext& context, const Call& call) {
+// Fails where what is allowed cannot run.
+Result<Decision> decide_within(const DecisionContext& context, const Call& call) {
   Decision decision;
   decision.key = key_of(call);
   decision.fingerprint = decision.key.fingerprint();
@@ -290,10 +322,9 @@ Result<Decision> decide(const DecisionContext& context, const Call& call) {
   }
   // Whether a rank works in place is its own affair, so what always runs must run in place.
   auto always = choose(context, call, request_of(call, true), least_access(context));
-  const bool needs_more = !always && !context.algorithm.empty();
-  if (needs_more) {  // an algorithm by name that runs only where buffers can be reached: otherwise the planner decides
-    DecisionContext planned = context;
-    planned.algorithm.clear();
+  const bool needs_more = !always && is_restricted(context, call.collective);
+  if (needs_more) {  // what is allowed runs only where buffers can be reached: otherwise the planner decides
+    const DecisionContext planned = unrestricted(context);
     always = choose(planned, call, request_of(call, true), least_access(planned));
   }
   if (!always) return always.status();
@@ -316,10 +347,27 @@ Result<Decision> decide(const DecisionContext& context, const Call& call) {
   return decision;
 }
 
-std::string explain(const DecisionContext& context, const Call& call) {
-  const auto decision = decide(context, call);
+}  // namespace
+
+Result<Decision> decide(const DecisionContext& context, const Call& call) {
+  auto decision = decide_within(context, call);
+  // A name that a program gave must run. A wish for the whole job is not worth ending it.
+  const bool may_go_beyond = context.algorithm.empty() && find_allowed(context, call.collective) != nullptr;
+  if (decision || !may_go_beyond || decision.status().code() != Code::unsupported) return decision;
+  auto beyond = decide_within(unrestricted(context), call);
+  if (beyond) beyond->is_beyond_allowed = true;
+  return beyond;
+}
+
+std::string explain(const DecisionContext& given, const Call& call) {
+  const auto decision = decide(given, call);
   if (!decision) return std::string(decision.status().text());
+  const DecisionContext context = decision->is_beyond_allowed ? unrestricted(given) : given;
   std::string text = describe(call) + "\n";
+  if (find_allowed(given, call.collective) != nullptr) {
+    text += fmt::format("{} {}\n", restriction_text(given, call.collective),
+                        decision->is_beyond_allowed ? "cannot run here, so anything may" : "may run");
+  }
   if (!context.hosts.empty()) {
     const planner::Request request = request_over_hosts(context, call);
     const auto ranked = candidates_of(context, request, {Reach::stage, !kMapped});
@@ -342,9 +390,8 @@ std::string explain(const DecisionContext& context, const Call& call) {
   }
   const planner::Request request = request_of(call, true);
   auto always = candidates_of(context, request, least_access(context));
-  if (!always) {  // the name that was asked for needs reach
-    DecisionContext planned = context;
-    planned.algorithm.clear();
+  if (!always) {  // what is allowed needs reach
+    const DecisionContext planned = unrestricted(context);
     always = candidates_of(planned, request, least_access(planned));
   }
   text += planner::explain_local(context.machine, request, *always);
@@ -360,9 +407,21 @@ const Decision* DecisionCache::find_slowly(const CallKey& key) const {
   return last_;
 }
 
+// By one rank for all: they decide alike.
+void DecisionCache::warn_once(const DecisionContext& context, const Call& call) {
+  if (has_warned_ || context.self != 0) return;
+  has_warned_ = true;
+  log::write(LogLevel::warning, context.self, [&] {
+    return fmt::format("{} cannot run {} over {} ranks here; the planner chooses freely for it",
+                       restriction_text(context, call.collective), plan::name_of(call.collective),
+                       context.machine.ranks);
+  });
+}
+
 Result<const Decision*> DecisionCache::add(const DecisionContext& context, const Call& call,
                                            engine::Workspace& workspace) {
   TUTTI_ASSIGN(Decision made, decide(context, call));
+  if (made.is_beyond_allowed) warn_once(context, call);
   const BufferSizes sizes = buffer_sizes(call, context.self, context.machine.ranks);
   const std::uint64_t element = made.fallback->elements.bytes;
   made.in_bytes = sizes.in_elements * element;

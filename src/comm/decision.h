@@ -13,6 +13,7 @@
 #include "engine/host/workspace.h"
 #include "planner/local.h"
 #include "tutti/call.h"
+#include "tutti/communicator.h"
 
 namespace tutti::comm {
 
@@ -27,8 +28,9 @@ struct Decision {
   bool preferred_runs_in_place = true;
   std::uint8_t preferred_index = 0;  // for the flight recorder, see plan_index()
   std::uint8_t fallback_index = 0;
-  bool is_flash = false;       // the fallback, which is then the only way
-  std::uint64_t in_bytes = 0;  // of this rank's buffers
+  bool is_flash = false;           // the fallback, which is then the only way
+  bool is_beyond_allowed = false;  // nothing that is allowed can run
+  std::uint64_t in_bytes = 0;      // of this rank's buffers
   std::uint64_t out_bytes = 0;
   std::uint64_t in_shift = 0;  // how far into the plan's buffer the caller's begins
   std::uint64_t out_shift = 0;
@@ -42,7 +44,9 @@ struct DecisionContext {
   std::vector<Rank> hosts = {};      // of each rank; empty: all are on one
   NetworkRates network = {};         // between hosts
   WireCompression compression = WireCompression::off;
-  std::string algorithm;  // instead of the planner's choice
+  std::string algorithm = {};                   // instead of the planner's choice
+  std::vector<AllowedAlgorithms> allowed = {};  // as in CommunicatorOptions
+  std::string allowed_by = {};
   engine::LaunchOptions launch;
 };
 
@@ -75,8 +79,10 @@ class DecisionCache {
     std::size_t operator()(const CallKey& key) const { return key.hash(); }
   };
   const Decision* find_slowly(const CallKey& key) const;
+  void warn_once(const DecisionContext& context, const Call& call);
   std::unordered_map<CallKey, std::unique_ptr<Decision>, Hash> decisions_;
   mutable const Decision* last_ = nullptr;
+  bool has_warned_ = false;  // that a call runs beyond what is allowed
 };
 
 }  // namespace tutti::comm

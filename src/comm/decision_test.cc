@@ -49,6 +49,55 @@ TEST(Decision, IsTheSameOnEveryRank) {
   }
 }
 
+DecisionContext restricted_to(DecisionContext context, std::vector<std::string> names) {
+  context.allowed = {{.collective = Collective::all_reduce, .names = std::move(names)}};
+  context.allowed_by = "a test";
+  return context;
+}
+
+TEST(Decision, KeepsToWhatIsAllowed) {
+  for (const bool is_one_process : {false, true}) {
+    const DecisionContext context = restricted_to(context_of(4, 0, is_one_process), {"tree", "ring"});
+    const auto decision = decide(context, {.count = 1 << 16});
+    ASSERT_TRUE(decision.is_ok()) << decision.status().text();
+    EXPECT_TRUE(plan_of(decision->fallback) == "tree" || plan_of(decision->fallback) == "ring");
+    EXPECT_FALSE(decision->is_beyond_allowed);
+    EXPECT_NE(explain(context, {.count = 1 << 16}).find("tree or ring, as a test says, may run"), std::string::npos)
+        << explain(context, {.count = 1 << 16});
+    const Call other{.collective = Collective::all_gather, .count = 1 << 16};
+    EXPECT_EQ(plan_of(decide(context, other)->fallback),
+              plan_of(decide(context_of(4, 0, is_one_process), other)->fallback));
+  }
+}
+
+TEST(Decision, ChoosesFreelyWhereNothingAllowedRuns) {
+  for (const auto& names : {std::vector<std::string>{"hierarchical_ring"}, std::vector<std::string>{}}) {
+    const DecisionContext context = restricted_to(context_of(4, 0, true), names);
+    const auto decision = decide(context, {.count = 1 << 16});
+    ASSERT_TRUE(decision.is_ok()) << decision.status().text();
+    EXPECT_TRUE(decision->is_beyond_allowed);
+    EXPECT_EQ(plan_of(decision->fallback), plan_of(decide(context_of(4, 0, true), {.count = 1 << 16})->fallback));
+    EXPECT_NE(explain(context, {.count = 1 << 16}).find("cannot run here, so anything may"), std::string::npos);
+  }
+}
+
+TEST(Decision, WhatNeedsReachIsAllowedWhereThereIsReach) {
+  DecisionContext context = restricted_to(context_of(4, 0, false), {"direct"});
+  context.machine.can_pull = false;
+  const auto decision = decide(context, {.count = 1 << 20});
+  ASSERT_TRUE(decision.is_ok()) << decision.status().text();
+  EXPECT_EQ(plan_of(decision->preferred), "direct");
+  EXPECT_NE(plan_of(decision->fallback), "direct");
+  EXPECT_FALSE(decision->is_beyond_allowed);
+}
+
+TEST(Decision, OneRankRunsWhateverIsAllowed) {
+  const auto decision = decide(restricted_to(context_of(1, 0, true), {"ring"}), {.count = 8});
+  ASSERT_TRUE(decision.is_ok()) << decision.status().text();
+  EXPECT_EQ(plan_of(decision->fallback), "alone");
+  EXPECT_FALSE(decision->is_beyond_allowed);
+}
+
 TEST(Decision, BetweenProcessesReachesBuffersOnlyWhereTheyCanBeReached) {
   const auto decision = decide(context_of(4, 0, false), {.count = 1 << 20});
   ASSERT_TRUE(decision.is_ok()) << decision.status().text();

@@ -60,7 +60,7 @@ bootstrap::Member::Settings member_settings(const Knobs& knobs) {
 
 Result<std::shared_ptr<Job>> Job::join(const Settings& settings) {
   TUTTI_ASSIGN(const bootstrap::Place place, bootstrap::find_place(settings.knobs));
-  log::write(LogLevel::info, settings.rank, [&] { return place.sentence; });
+  log::write(LogLevel::info, settings.rank, LogArea::network, [&] { return place.sentence; });
   TUTTI_ASSIGN(Bytes card, settings.card(place));
   auto job = std::shared_ptr<Job>(new Job(settings.knobs));
   const Status met = job->meet(settings, place, std::move(card));

@@ -46,6 +46,7 @@ Result<std::unique_ptr<Side>> make_probe(const Side& side, Rank partner, const s
   options.size = 2;
   options.store += " (measuring)";  // for the flight recorder: not one of the program's communicators
   options.algorithm.clear();
+  options.allowed.clear();
   options.timeout = time_until(deadline) / 2;  // the rest is for telling all ranks that it did not work
   return std::make_unique<Side>(std::move(membership), options, [&](Side& probe, Links::Shape shape) {
     shape.communicator = ~ends[1].value;  // that of the job has the name of rank 0, without the tilde
@@ -60,7 +61,7 @@ Result<NetworkRates> measure_with_all(const Side& side, const std::shared_ptr<Jo
   NetworkRates slowest;
   for (const Rank partner : partners) {
     const std::string name = name_of_peer(side.peers()[static_cast<std::size_t>(partner)]);
-    log::write(LogLevel::info, 0, [&] { return fmt::format("measuring the network with {}", name); });
+    log::write(LogLevel::info, 0, LogArea::plans, [&] { return fmt::format("measuring the network with {}", name); });
     TUTTI_ASSIGN(const auto probe, make_probe(side, partner, job, actors, deadline));
     const auto measured = measure_network(*probe, kMeasureFor / partners.size());
     if (const std::string why = job->why_gone(actors[static_cast<std::size_t>(partner)]); !why.empty()) {
@@ -71,7 +72,7 @@ Result<NetworkRates> measure_with_all(const Side& side, const std::shared_ptr<Jo
                  fmt::format("the network could not be measured with {}: {}", name, measured.status().text()));
       return NetworkRates{};
     }
-    log::write(LogLevel::info, 0,
+    log::write(LogLevel::info, 0, LogArea::plans,
                [&] { return fmt::format("the network, measured with {}: {}", name, measured->text()); });
     slowest = slowest.is_known() ? slower_of(slowest, *measured) : *measured;
   }
@@ -142,10 +143,10 @@ Status measure_together(Side& side, const std::shared_ptr<Job>& job, const std::
   }
   if (std::find(partners.begin(), partners.end(), side.rank()) != partners.end()) {
     TUTTI_ASSIGN(const auto probe, make_probe(side, side.rank(), job, actors, deadline));
-    log::write(LogLevel::info, side.rank(), "measuring the network with rank 0");
+    log::write(LogLevel::info, side.rank(), LogArea::plans, "measuring the network with rank 0");
     // However this went, what rank 0 tells decides.
     const Status answered = answer_probe(*probe);
-    if (!answered) log::write(LogLevel::debug, side.rank(), answered.text());
+    if (!answered) log::write(LogLevel::debug, side.rank(), LogArea::plans, answered.text());
   }
   TUTTI_ASSIGN(const Bytes told, job->await_announcement(deadline));
   TUTTI_ASSIGN(const NetworkRates rates, parse_outcome(told));

@@ -1,6 +1,7 @@
 #include "comm/seating.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,13 +11,39 @@
 
 namespace tutti::comm {
 
+namespace {
+
+// Not against forgers: against slips.
+std::uint64_t fingerprint_of(const CommunicatorOptions& options) {
+  std::string text = options.algorithm;
+  for (const AllowedAlgorithms& allowed : options.allowed) {
+    text += fmt::format(";{}:{}", plan::name_of(allowed.collective), fmt::join(allowed.names, ","));
+  }
+  std::uint64_t sum = 14695981039346656037u;
+  for (const char letter : text) sum = (sum ^ static_cast<unsigned char>(letter)) * 1099511628211u;
+  return sum;
+}
+
+}  // namespace
+
 Result<Introduction> introduce(const CommunicatorOptions& options, Membership& membership) {
   const std::size_t bytes = SideLayout(options.size).bytes();
   TUTTI_ASSIGN(membership.own, make_shared_room(bytes));
   Introduction introduction;
   introduction.memory_at = *device::Heap::existing()->offset_of(membership.own.get(), bytes);
+  introduction.algorithms = fingerprint_of(options);
   if (options.rank == 0) introduction.rates = measure_rates();
   return introduction;
+}
+
+Status compare_algorithms(std::span<const Introduction> introductions) {
+  for (std::size_t rank = 1; rank < introductions.size(); ++rank) {
+    if (introductions[rank].algorithms == introductions[0].algorithms) continue;
+    return Status(Code::invalid_usage, fmt::format("rank 0 and rank {} were told to use different algorithms; give all "
+                                                   "ranks the same (CommunicatorOptions, NCCL_ALGO)",
+                                                   rank));
+  }
+  return {};
 }
 
 Bytes pack(const Introduction& introduction, std::span<const std::byte> card) {

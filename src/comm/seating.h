@@ -21,6 +21,7 @@ struct Introduction {
   WireCompression compression = WireCompression::off;
   std::uint8_t rails_max = 1;  // these, too, are rank 0's
   std::uint8_t sockets_per_peer = 1;
+  std::uint64_t algorithms = 0;  // a fingerprint of what the planner may choose from: all have to plan alike
 };
 static_assert(std::is_trivially_copyable_v<Introduction>);
 
@@ -31,6 +32,9 @@ struct Introduced {
 
 // Takes memory from the heap for this rank. Rank 0 measures what the machine can do.
 Result<Introduction> introduce(const CommunicatorOptions& options, Membership& membership);
+
+// Fails when ranks were told to choose among different algorithms.
+Status compare_algorithms(std::span<const Introduction> introductions);
 
 Bytes pack(const Introduction& introduction, std::span<const std::byte> card);
 Result<Introduced> parse_introduction(std::span<const std::byte> bytes, Rank rank);

@@ -148,8 +148,12 @@ DecisionContext Side::context(std::span<const Rank> ranks, Rank self, std::size_
                           .self = self,
                           .is_one_process = is_one_process_,
                           .is_host_one_process = is_host_one_process(),
-                          .algorithm = ranks.size() == peers_.size() ? options_.algorithm : "",
+                          .allowed_by = options_.allowed_by,
                           .launch = {.outbox_bytes = outbox_bytes}};
+  if (ranks.size() == peers_.size()) {
+    context.algorithm = options_.algorithm;
+    context.allowed = options_.allowed;
+  }
   context.machine.ranks = static_cast<Rank>(ranks.size());
   context.machine.outbox_bytes = outbox_bytes;
   context.network = network_;
@@ -173,6 +177,7 @@ std::unique_ptr<Track> Side::make_pair_track(Rank from, Rank to, bool is_sender)
   const Rank ends[] = {from, to};
   DecisionContext decides = context(ends, is_sender ? 0 : 1, layout_.pair.outbox_bytes);
   decides.algorithm.clear();
+  decides.allowed.clear();
   decides.machine.flash_bytes = 0;
   decides.is_one_process = peers[0].is_same_process && peers[1].is_same_process;
   return std::make_unique<Track>(Channel(layout_.pair, std::move(peers), std::move(blocks), is_sender ? 0 : 1),

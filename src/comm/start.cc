@@ -28,6 +28,12 @@ namespace {
 constexpr Rank kRanksMax = 1024;
 constexpr std::string_view kNetworkStore = "tcp:";
 
+Status validate_name(const std::string& algorithm) {
+  const auto is_it = [&](const plan::Algorithm& known) { return known.name == algorithm; };
+  if (std::ranges::any_of(plan::algorithms(), is_it)) return {};
+  return invalid_argument(fmt::format("no algorithm is called '{}'; 'tutti plan list' names them", algorithm));
+}
+
 Status validate(const CommunicatorOptions& options) {
   if (options.size < 1 || options.size > kRanksMax) {
     return invalid_argument(
@@ -39,14 +45,9 @@ Status validate(const CommunicatorOptions& options) {
   if (options.timeout.count() < 0 || options.start_timeout.count() < 0) {
     return invalid_argument("timeout and start_timeout cannot be less than nothing");
   }
-  if (!options.algorithm.empty()) {
-    const auto algorithms = plan::algorithms();
-    const bool is_known = std::any_of(algorithms.begin(), algorithms.end(),
-                                      [&](const auto& known) { return known.name == options.algorithm; });
-    if (!is_known) {
-      return invalid_argument(
-          fmt::format("no algorithm is called '{}'; 'tutti plan list' names them", options.algorithm));
-    }
+  if (!options.algorithm.empty()) TUTTI_TRY(validate_name(options.algorithm));
+  for (const AllowedAlgorithms& allowed : options.allowed) {
+    for (const std::string& name : allowed.names) TUTTI_TRY(validate_name(name));
   }
   return {};
 }
@@ -125,6 +126,7 @@ Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given, const Netw
   TUTTI_ASSIGN(const Introduction mine, introduce(options, membership));
   auto met = meet(options, mine, deadline);
   if (!met) return met.status().while_doing(fmt::format("starting rank {} of {}", options.rank, options.size));
+  TUTTI_TRY(compare_algorithms(met->introductions));
   for (Rank rank = 0; rank < options.size; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     const auto& process = met->processes[index];

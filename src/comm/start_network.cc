@@ -5,6 +5,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "bootstrap/identifier.h"
+#include "bootstrap/meeting_point.h"
 #include "comm/abroad.h"
 #include "comm/carrier.h"
 #include "comm/network_measurement.h"
@@ -73,6 +74,13 @@ Status compare_compressions(const std::vector<Arrival>& arrivals) {
   return {};
 }
 
+Status compare_settings(const std::vector<Arrival>& arrivals) {
+  TUTTI_TRY(compare_compressions(arrivals));
+  std::vector<Introduction> introductions;
+  for (const Arrival& arrival : arrivals) introductions.push_back(arrival.introduced.introduction);
+  return compare_algorithms(introductions);
+}
+
 // Hosts in the order of their first ranks.
 std::vector<Rank> hosts_of(const std::vector<bootstrap::Offer>& offers) {
   std::vector<Rank> hosts;
@@ -130,6 +138,7 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
   mine.network = network;
   tell_settings(mine, knobs);
   TUTTI_ASSIGN(const auto meeting, bootstrap::read_identifier(identifier));
+  if (meeting.is_fixed && options.rank == 0) TUTTI_TRY(bootstrap::open_meeting_point(identifier, deadline));
   TUTTI_ASSIGN(const UcxStance stance, find_stance(knobs.transport(), meeting.is_encrypted));
   TUTTI_ASSIGN(const auto job, Job::join({.identifier = identifier,
                                           .rank = options.rank,
@@ -156,9 +165,10 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
   membership.hosts = hosts_of(offers);
   TUTTI_TRY(check_stances(stances, membership.hosts));
   const bool is_one_host = membership.hosts == std::vector<Rank>(offers.size(), 0);
-  TUTTI_TRY(compare_compressions(arrivals));
+  TUTTI_TRY(compare_settings(arrivals));
   membership.compression = mine.compression;
-  if (!is_one_host) log::write(LogLevel::info, rank, [&] { return carriers_text(stances, membership.hosts); });
+  if (!is_one_host)
+    log::write(LogLevel::info, rank, LogArea::network, [&] { return carriers_text(stances, membership.hosts); });
   TUTTI_TRY(seat_all(membership, job, roster, arrivals, deadline));
   // Whether ranks may pull is known on each host alone, and all have to plan alike.
   const bool can_pull = is_one_host && can_all_pull(membership.peers);

@@ -142,6 +142,7 @@ void Meeting::answer_after(const Join& join) {
     const bool is_late = Deadline::after(completed_, kTreeChance).has_passed(world_.now());
     return answer(join.self.contact, is_late ? roster_message_ : encode(waiting()));
   }
+  if (settings_.is_used_again) return world_.forget(join.self.contact.id);
   std::string text = fmt::format(
       "{} came when all {} ranks were there already; start as many processes as there are "
       "ranks",

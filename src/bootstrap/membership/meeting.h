@@ -22,6 +22,7 @@ class Meeting final : public Actor {
     std::uint64_t epoch = 1;
     Rank size = 0;  // 0: that of the first who comes
     std::string version;
+    bool is_used_again = false;  // who comes when all are there comes early to the next meeting, and gets no answer
   };
   Meeting(World& world, Settings settings) : world_(world), settings_(std::move(settings)) {}
 
