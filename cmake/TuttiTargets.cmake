@@ -74,11 +74,12 @@ endfunction()
 
 # tutti_facade(cudart SOVERSION 13 EXPORTS cuda* USES base os device): src/cudart as a shared library of its own, linked
 # to libtutti, because programs that link libtutti must not get its C names. It lies in a folder of its own, lib/cudart,
-# so that it is used only by choice, and shows the named symbols alone. HEADERS is the folder that its users include.
-# The same objects make the static library tutti_cudart, which the tests link.
+# so that it is used only by choice, and shows the named symbols alone. HEADERS is the folder that its users include,
+# VERSION_NAME the version of symbols that programs linked to the original ask for. The same objects make the static
+# library tutti_cudart, which the tests link.
 set(TUTTI_FACADES "" CACHE INTERNAL "")
 function(tutti_facade name)
-  cmake_parse_arguments(ARG "" "SOVERSION;HEADERS" "EXPORTS;USES;PRIVATE_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SOVERSION;HEADERS;VERSION_NAME" "EXPORTS;USES;PRIVATE_LINKS" ${ARGN})
   set(folders ${TUTTI_FOLDERS})
   tutti_library(${name} USES ${ARG_USES} PRIVATE_LINKS ${ARG_PRIVATE_LINKS})
   set(TUTTI_FOLDERS ${folders} CACHE INTERNAL "")  # no part of libtutti
@@ -92,7 +93,7 @@ function(tutti_facade name)
 
   string(JOIN "; " names ${ARG_EXPORTS})
   set(script ${PROJECT_BINARY_DIR}/generated/${name}.exports)
-  file(CONFIGURE OUTPUT ${script} CONTENT "{ global: ${names}; local: *; };\n")
+  file(CONFIGURE OUTPUT ${script} CONTENT "${ARG_VERSION_NAME} { global: ${names}; local: *; };\n")
   add_library(${name} SHARED $<TARGET_OBJECTS:tutti_${name}>)
   target_link_libraries(${name} PRIVATE tutti fmt::fmt ${ARG_PRIVATE_LINKS})
   target_link_options(${name} PRIVATE -Wl,--version-script=${script})

@@ -248,6 +248,7 @@ std::optional<std::string_view> Knobs::congestion() const {
 }
 
 bool Knobs::encrypt() const { return std::get<bool>(value(KnobId::encrypt)); }
+bool Knobs::cudart_trace() const { return std::get<bool>(value(KnobId::cudart_trace)); }
 
 std::string_view Knobs::variable_of(KnobId id) const {
   const KnobReading& reading = readings_[static_cast<std::size_t>(id)];

@@ -35,6 +35,7 @@ enum class KnobId : std::uint8_t {
   encrypt,
   compress,
   virtual_devices,
+  cudart_trace,
   dump_dir,
   dump_signal,
   log,
@@ -127,6 +128,7 @@ class Knobs {
   bool encrypt() const;
   WireCompression compress() const { return choice<WireCompression>(KnobId::compress); }
   int virtual_devices() const { return static_cast<int>(number(KnobId::virtual_devices)); }
+  bool cudart_trace() const;
   std::string_view dump_dir() const { return text(KnobId::dump_dir); }  // empty: no dumps
   DumpSignal dump_signal() const { return choice<DumpSignal>(KnobId::dump_signal); }
   LogLevel log_level() const { return choice<LogLevel>(KnobId::log); }

@@ -21,9 +21,10 @@ std::size_t columns_of(std::string_view line) {
   return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), is_first_byte));
 }
 
-// __cplusplus: the C headers.
+// __cplusplus and what CUDA programs say before they include its runtime: the C headers.
 bool is_condition(const std::string& name) {
-  return name == "defined" || name == "NDEBUG" || name == "__cplusplus" || name.starts_with("TUTTI_HAS_");
+  return name == "defined" || name == "NDEBUG" || name == "__cplusplus" || name.starts_with("TUTTI_HAS_") ||
+         name == "CUDA_API_PER_THREAD_DEFAULT_STREAM";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/knobs.h"
+#include "device/host/executor.h"
 #include "os/environment.h"
 
 namespace tutti::device {
@@ -19,14 +20,18 @@ int count_of_settings() {
 
 thread_local int current_device = 0;
 
-// Numbers threads: a handle of the system may come back for another thread.
-std::uint64_t thread_number() {
+}  // namespace
+
+// What is left when a thread ends: its streams go with it.
+struct Devices::ThreadEnd {
+  ~ThreadEnd() { of_process().forget_thread(thread_number()); }
+};
+
+std::uint64_t Devices::thread_number() {
   static std::atomic<std::uint64_t> count = 0;
   thread_local const std::uint64_t number = ++count;
   return number;
 }
-
-}  // namespace
 
 Devices::Devices(int count) : count_(count) {
   for (int device = 0; device < count; ++device)
@@ -51,8 +56,18 @@ Status Devices::set_current(int device) {
   return {};
 }
 
+// What the default stream was given before the stream existed comes first.
+std::shared_ptr<HostStream> Devices::new_blocking_stream(int device, int priority) {
+  auto stream = std::make_shared<HostStream>(device, HostStream::Kind::blocking, priority);
+  const auto& legacy = legacy_[static_cast<std::size_t>(device)];
+  if (!legacy->is_idle())
+    Executor::of_process().submit(std::make_shared<FunctionTask>([] {}), std::vector{legacy, stream});
+  return stream;
+}
+
 Devices::Handle Devices::create_stream(int device, HostStream::Kind kind, int priority) {
-  auto stream = std::make_shared<HostStream>(device, kind, priority);
+  auto stream = kind == HostStream::Kind::blocking ? new_blocking_stream(device, priority)
+                                                   : std::make_shared<HostStream>(device, kind, priority);
   const Handle handle = stream.get();
   const std::lock_guard lock(mutex_);
   streams_.emplace(handle, std::move(stream));
@@ -63,20 +78,43 @@ bool Devices::destroy_stream(Handle handle) {
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(handle);
   if (found == streams_.end()) return false;
-  std::erase_if(destroyed_, [](const auto& stream) { return stream.expired(); });
-  if (!found->second->is_idle()) destroyed_.push_back(found->second);
+  bury(found->second);
   streams_.erase(found);
   return true;
+}
+
+void Devices::destroy_streams_of(int device) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(streams_, [&](const auto& entry) {
+    if (entry.second->device() != device) return false;
+    bury(entry.second);
+    return true;
+  });
+}
+
+// With the mutex held: it is waited for as long as something is on it.
+void Devices::bury(const std::shared_ptr<HostStream>& stream) {
+  std::erase_if(destroyed_, [](const auto& one) { return one.expired(); });
+  if (!stream->is_idle()) destroyed_.push_back(stream);
+}
+
+void Devices::forget_thread(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = threads_.find(number);
+  if (found == threads_.end()) return;
+  for (const auto& stream : found->second)
+    if (stream != nullptr) bury(stream);
+  threads_.erase(found);
 }
 
 std::shared_ptr<HostStream> Devices::default_stream(Handle handle, int number) {
   const auto device = static_cast<std::size_t>(number);
   if (handle != kPerThread) return legacy_[device];
-  const std::uint64_t thread = thread_number();
+  static thread_local const ThreadEnd at_end{};
   const std::lock_guard lock(mutex_);
-  auto& own = threads_[thread];
+  auto& own = threads_[thread_number()];
   own.resize(static_cast<std::size_t>(count_));
-  if (own[device] == nullptr) own[device] = std::make_shared<HostStream>(number, HostStream::Kind::blocking, 0);
+  if (own[device] == nullptr) own[device] = new_blocking_stream(number, 0);
   return own[device];
 }
 

@@ -24,6 +24,8 @@ class Devices {
   int count() const { return count_; }
   int current() const;  // of this thread; 0 at first
   Status set_current(int device);
+  // Never given to another thread, unlike the numbers of the system.
+  static std::uint64_t thread_number();
 
   // A handle is what C programs hold: nullptr and kLegacy are the default stream of the current device, kPerThread the
   // one that this thread has on it.
@@ -34,6 +36,7 @@ class Devices {
   Handle create_stream(int device, HostStream::Kind kind, int priority);
   // What is on it still runs. False: there is no such stream.
   bool destroy_stream(Handle handle);
+  void destroy_streams_of(int device);
   // nullptr: there is no such stream.
   std::shared_ptr<HostStream> find_stream(Handle handle) { return find_stream(handle, current()); }
   // The same with the default streams of another device than the current one.
@@ -46,6 +49,11 @@ class Devices {
  private:
   explicit Devices(int count);
   std::shared_ptr<HostStream> default_stream(Handle handle, int number);
+  std::shared_ptr<HostStream> new_blocking_stream(int device, int priority);
+  void forget_thread(std::uint64_t number);
+  void bury(const std::shared_ptr<HostStream>& stream);
+
+  struct ThreadEnd;
 
   const int count_;
   std::mutex mutex_;

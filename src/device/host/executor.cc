@@ -224,8 +224,4 @@ void Executor::help() {
   drivers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-bool HostStream::synchronize(Deadline deadline) {
-  return Executor::of_process().drive(finished_, added_.load(std::memory_order_acquire), deadline);
-}
-
 }  // namespace tutti::device

@@ -25,6 +25,15 @@ class Executor {
     place(task, streams);
     begin(task);
   }
+  // Several: all have their places before the first is tried.
+  struct Placed {
+    std::shared_ptr<Task> task;
+    std::vector<std::shared_ptr<HostStream>> streams;
+  };
+  void submit_all(std::span<const Placed> placed) {
+    for (const auto& [task, streams] : placed) place(task, streams);
+    for (const auto& [task, streams] : placed) begin(task);
+  }
   // The two halves: its place in the order, and a first try by the caller.
   void place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams);
   void begin(const std::shared_ptr<Task>& task);

@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 
 #include "base/deadline.h"
 #include "device/task.h"
+#include "tutti/status.h"
 
 namespace tutti::device {
+
+class Recording;
 
 class HostStream {
  public:
@@ -27,14 +31,33 @@ class HostStream {
   // Runs what is on it, and on others, until all that was added before has ended; false: the deadline passed.
   bool synchronize(Deadline deadline);
 
+  // What went wrong in a task: the first failure is kept until the program is told, once.
+  void fail(Status failure);
+  Status take_failure();  // success: there is none
+
+  // Where work goes instead of running while a program captures the stream; nullptr: it is not captured.
+  std::shared_ptr<Recording> recording() const {
+    return is_recorded_.load(std::memory_order_acquire) ? find_recording() : nullptr;
+  }
+  void set_recording(std::shared_ptr<Recording> recording);
+
  private:
   friend class Executor;
+  std::shared_ptr<Recording> find_recording() const;
+
   const int device_;
   const Kind kind_;
   const int priority_;
   std::deque<std::shared_ptr<Task>> tasks_;  // of the executor, under its mutex
   std::atomic<std::uint64_t> added_ = 0;
   std::atomic<std::uint64_t> finished_ = 0;  // release: pairs with whoever waits for the effects
+
+  // Looked at by every call, changed hardly ever: the flags spare the mutex.
+  std::atomic<bool> has_failed_ = false;
+  std::atomic<bool> is_recorded_ = false;
+  mutable std::mutex mutex_;
+  Status failure_;
+  std::shared_ptr<Recording> recording_;
 };
 
 }  // namespace tutti::device
