@@ -1,0 +1,75 @@
+// What an ncclComm_t stands for: one rank's side of a communicator, the device it uses, and what became of its calls.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/side.h"
+#include "nccl.h"
+#include "nccl/config.h"
+#include "tutti/status.h"
+
+namespace tutti::nccl {
+
+// An operation that a program has made for a communicator: a sum of products with a scalar.
+struct PreMulSum {
+  ncclDataType_t type = ncclFloat32;
+  std::optional<double> factor = {};  // nothing: it lies at `scalar` and is read when the collective runs
+  const void* scalar = nullptr;
+};
+
+}  // namespace tutti::nccl
+
+// A mutex because any thread may ask how a communicator is.
+struct ncclComm {
+  enum class State : std::uint8_t {
+    starting,   // somebody makes it
+    ready,      // side is there
+    failed,     // it did not come about, or its last operation failed; `failure` says why
+    finalized,  // takes no more calls
+    revoked,    // likewise, and has ended those that ran
+  };
+
+  std::atomic<State> state = State::starting;  // release: pairs with the acquire of whoever uses the side
+  int device = 0;
+  int rank = 0;
+  int size = 1;
+  tutti::nccl::Config config;
+  std::shared_ptr<tutti::comm::Side> side;
+
+  std::atomic<std::uint64_t> submitted = 0;
+  std::atomic<std::uint64_t> completed = 0;
+  std::atomic<std::uint64_t> shrinks = 0;  // how many of it were made
+
+  std::mutex mutex;
+  tutti::Status failure;                             // the first of a call, or of making it
+  std::map<int, tutti::nccl::PreMulSum> operations;  // by number
+  int operation_count = 0;
+  std::map<void*, std::size_t> registrations;  // handles and their bytes
+
+  void fail(const tutti::Status& why);
+  // What calls on it return now: success, or why they cannot.
+  tutti::Status readiness() const;
+  tutti::Status first_failure();
+  // Until all that was submitted has ended, or for so long.
+  bool settle(std::chrono::nanoseconds timeout);
+};
+
+namespace tutti::nccl {
+
+using CommRef = std::shared_ptr<ncclComm>;
+
+// From now on the handle is known.
+ncclComm_t publish(CommRef comm);
+// Fails for what is no communicator, or no longer one.
+Result<CommRef> find(ncclComm_t handle);
+// From now on it is not. Nothing: it was not before.
+CommRef withdraw(ncclComm_t handle);
+
+}  // namespace tutti::nccl

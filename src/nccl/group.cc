@@ -1,0 +1,274 @@
+#include "nccl/group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "comm/start.h"
+#include "device/host/devices.h"
+#include "device/host/recording.h"
+#include "nccl/estimate.h"
+#include "nccl/result.h"
+#include "nccl/start.h"
+#include "os/thread.h"
+
+namespace tutti::nccl {
+namespace {
+
+// Of one thread.
+struct Group {
+  int depth = 0;
+  std::vector<Enqueued> calls;
+  std::vector<Making> makings;
+  Status failure;  // the first of a call inside: nothing of the group is done then
+};
+thread_local Group group;
+
+// Calls that share a stream or a communicator begin and end together, since each may wait for the other; those that
+// share nothing do not.
+std::vector<std::vector<Enqueued>> components_of(std::vector<Enqueued> calls) {
+  std::vector<std::vector<Enqueued>> components;
+  for (Enqueued& call : calls) {
+    std::vector<Enqueued> joined;
+    const auto touches = [&](const std::vector<Enqueued>& component) {
+      return std::ranges::any_of(
+          component, [&](const Enqueued& other) { return other.stream == call.stream || other.comm == call.comm; });
+    };
+    for (auto component = components.begin(); component != components.end();) {
+      if (!touches(*component)) {
+        ++component;
+        continue;
+      }
+      std::ranges::move(*component, std::back_inserter(joined));
+      component = components.erase(component);
+    }
+    joined.push_back(std::move(call));
+    components.push_back(std::move(joined));
+  }
+  return components;
+}
+
+comm::Submission submission_of(const std::vector<Enqueued>& calls) {
+  comm::Submission submission;
+  std::vector<CommRef> comms;
+  for (const Enqueued& call : calls) {
+    submission.calls.push_back({call.comm->side, call.call, call.factor, call.keeps});
+    for (auto& stream : device::Devices::of_process().order_of(call.stream))
+      if (std::ranges::find(submission.streams, stream) == submission.streams.end())
+        submission.streams.push_back(std::move(stream));
+    if (std::ranges::find(comms, call.comm) == comms.end()) comms.push_back(call.comm);
+  }
+  for (const CommRef& comm : comms) comm->submitted.fetch_add(1, std::memory_order_relaxed);
+  submission.on_end = [comms = std::move(comms), streams = submission.streams](const Status& status) {
+    for (const CommRef& comm : comms) {
+      if (!status) comm->fail(status);
+      comm->completed.fetch_add(1, std::memory_order_release);
+    }
+    // A program that looks only at its streams learns it as well; one that has aborted knows.
+    if (status || status.code() == Code::aborted) return;
+    for (const auto& stream : streams) stream->fail(status);
+  };
+  return submission;
+}
+
+// What is captured is for later: true where it is.
+Result<bool> record(const std::vector<Enqueued>& calls) {
+  std::shared_ptr<device::Recording> recording;
+  std::size_t captured = 0;
+  for (const Enqueued& call : calls) {
+    const auto own = call.stream->recording();
+    if (own == nullptr) continue;
+    ++captured;
+    if (recording == nullptr) recording = own;
+  }
+  if (captured == 0) return false;
+  if (captured < calls.size())
+    return Status(Code::invalid_usage,
+                  "some calls of the group are on streams that are captured and some are not; capture all or none");
+  recording->add([calls] { return comm::task_of(submission_of(calls)); });
+  return true;
+}
+
+Status launch(std::vector<Enqueued> calls) {
+  std::vector<comm::Submission> submissions;
+  for (const auto& component : components_of(std::move(calls))) {
+    TUTTI_ASSIGN(const bool is_captured, record(component));
+    if (!is_captured) submissions.push_back(submission_of(component));
+  }
+  comm::submit_all(std::move(submissions));
+  return {};
+}
+
+void make_one(const Making& making) {
+  auto side = making.make();
+  if (side) {
+    making.comm->side = *std::move(side);
+    making.comm->state.store(ncclComm::State::ready, std::memory_order_release);
+    return;
+  }
+  making.comm->fail(side.status());
+  making.comm->state.store(ncclComm::State::failed, std::memory_order_release);
+}
+
+// All ranks of a communicator are here: they need not look for each other.
+bool make_locally(const std::vector<Making>& makings) {
+  std::map<int, const Making*> by_rank;
+  for (const Making& making : makings) by_rank.emplace(making.comm->rank, &making);
+  const int size = makings[0].comm->size;
+  const bool is_complete = static_cast<int>(by_rank.size()) == size && by_rank.begin()->first == 0 &&
+                           by_rank.rbegin()->first == size - 1 && makings.size() == by_rank.size();
+  if (!is_complete) return false;
+  const auto options = standard_options();
+  auto sides = options ? comm::start_local(size, *options) : options.status();
+  for (const auto& [rank, making] : by_rank) {
+    Making local = *making;
+    local.make = [&, at = static_cast<std::size_t>(rank)]() -> Result<std::shared_ptr<comm::Side>> {
+      if (!sides) return sides.status();
+      return std::shared_ptr<comm::Side>(std::move((*sides)[at]));
+    };
+    make_one(local);
+  }
+  return true;
+}
+
+// Each on a thread of its own, since all wait for the others.
+void make_all(const std::vector<Making>& makings) {
+  std::map<std::string, std::vector<Making>> starts;
+  std::vector<Making> rest;
+  for (const Making& making : makings) {
+    if (making.identifier)
+      starts[making.identifier->text()].push_back(making);
+    else
+      rest.push_back(making);
+  }
+  for (const auto& [identifier, same] : starts)
+    if (!make_locally(same)) rest.insert(rest.end(), same.begin(), same.end());
+  if (rest.size() == 1) return make_one(rest[0]);
+  std::vector<os::Thread> threads;
+  for (const Making& making : rest) {
+    auto thread = os::Thread::start("tutti-nccl", [&making] { make_one(making); });
+    if (thread) {
+      threads.push_back(std::move(*thread));
+      continue;
+    }
+    making.comm->fail(thread.status());
+    making.comm->state.store(ncclComm::State::failed, std::memory_order_release);
+  }
+}
+
+// Threads that make communicators for programs that do not wait for them. A mutex because any thread may begin one.
+class Background {
+ public:
+  static Background& of_process() {
+    // Never destroyed: whoever still waits for other ranks when the process ends need not be waited for.
+    static Background& background = *new Background;
+    return background;
+  }
+  Status run(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(threads_, [](const Running& running) { return running.is_over->load(std::memory_order_acquire); });
+    auto is_over = std::make_shared<std::atomic<bool>>(false);
+    TUTTI_ASSIGN(auto thread, os::Thread::start("tutti-nccl", [work = std::move(work), is_over] {
+                   work();
+                   is_over->store(true, std::memory_order_release);
+                 }));
+    threads_.push_back({std::move(thread), std::move(is_over)});
+    return {};
+  }
+
+ private:
+  struct Running {
+    os::Thread thread;
+    std::shared_ptr<std::atomic<bool>> is_over;  // shared with the thread
+  };
+  std::mutex mutex_;
+  std::vector<Running> threads_;
+};
+
+ncclResult_t make(std::vector<Making> makings) {
+  if (makings.empty()) return ncclSuccess;
+  const bool is_blocking =
+      std::ranges::any_of(makings, [](const Making& making) { return making.comm->config.is_blocking; });
+  if (!is_blocking) {
+    const Status status = Background::of_process().run([makings] { make_all(makings); });
+    return status ? ncclInProgress : refuse("ncclCommInit", status);
+  }
+  make_all(makings);
+  for (const Making& making : makings)
+    if (making.comm->state.load(std::memory_order_acquire) == ncclComm::State::failed)
+      return refuse(making.identifier ? "ncclCommInitRank" : "ncclCommSplit", making.comm->first_failure());
+  return ncclSuccess;
+}
+
+}  // namespace
+
+Status enqueue(Enqueued enqueued) {
+  if (group.depth > 0) {
+    group.calls.push_back(std::move(enqueued));
+    return {};
+  }
+  std::vector<Enqueued> one;
+  one.push_back(std::move(enqueued));
+  return launch(std::move(one));
+}
+
+void spoil_group(const Status& why) {
+  if (group.depth > 0 && group.failure) group.failure = why;
+}
+
+ncclResult_t begin(Making making) {
+  if (group.depth > 0) {
+    group.makings.push_back(std::move(making));
+    return ncclSuccess;
+  }
+  return make({std::move(making)});
+}
+
+}  // namespace tutti::nccl
+
+using tutti::Status;
+using tutti::nccl::answer;
+using tutti::nccl::group;
+
+TUTTI_NCCL_DEFINE(GroupStart, ()) {
+  ++group.depth;
+  return ncclSuccess;
+}
+
+TUTTI_NCCL_DEFINE(GroupEnd, ()) {
+  using namespace tutti::nccl;
+  if (group.depth == 0)
+    return refuse("ncclGroupEnd",
+                  Status(tutti::Code::invalid_usage, "there is no group to end; call ncclGroupStart first"));
+  if (--group.depth > 0) return ncclSuccess;
+  Group ended = std::exchange(group, {});
+  if (!ended.failure) {
+    for (const Making& making : ended.makings) {
+      making.comm->fail(ended.failure);
+      making.comm->state.store(ncclComm::State::failed, std::memory_order_release);
+    }
+    return refuse("ncclGroupEnd", ended.failure);
+  }
+  const ncclResult_t made = make(std::move(ended.makings));
+  if (made != ncclSuccess && made != ncclInProgress) return made;
+  if (ended.calls.empty()) return made;
+  return answer("ncclGroupEnd", [&]() -> Status { return launch(std::move(ended.calls)); });
+}
+
+TUTTI_NCCL_DEFINE(GroupSimulateEnd, (ncclSimInfo_t * info)) {
+  using namespace tutti::nccl;
+  return answer("ncclGroupSimulateEnd", [&]() -> Status {
+    if (group.depth == 0) return {tutti::Code::invalid_usage, "there is no group to end; call ncclGroupStart first"};
+    if (--group.depth > 0) return {};
+    const Group ended = std::exchange(group, {});
+    if (info == nullptr) return {};
+    TUTTI_TRY(validate_sim_info(*info));
+    info->estimatedTime = static_cast<float>(estimate_us(ended.calls));
+    return {};
+  });
+}

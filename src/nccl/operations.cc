@@ -1,0 +1,119 @@
+#include "nccl/operations.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/number.h"
+#include "nccl/result.h"
+
+namespace tutti::nccl {
+namespace {
+
+constexpr int kOperationsMax = 1 << 20;  // of one communicator: a program that never destroys them is told
+
+template <class T>
+double read_as(const void* scalar) {
+  T value;
+  std::memcpy(&value, scalar, sizeof(T));
+  return static_cast<double>(value);
+}
+
+template <class Format>
+double read_narrow(const void* scalar) {
+  typename Format::Bits bits;
+  std::memcpy(&bits, scalar, sizeof(bits));
+  return static_cast<double>(Format::decode(bits));
+}
+
+double scalar_of(DataType type, const void* scalar) {
+  switch (type) {
+    case DataType::int8: return read_as<std::int8_t>(scalar);
+    case DataType::uint8: return read_as<std::uint8_t>(scalar);
+    case DataType::int32: return read_as<std::int32_t>(scalar);
+    case DataType::uint32: return read_as<std::uint32_t>(scalar);
+    case DataType::int64: return read_as<std::int64_t>(scalar);
+    case DataType::uint64: return read_as<std::uint64_t>(scalar);
+    case DataType::float32: return read_as<float>(scalar);
+    case DataType::float64: return read_as<double>(scalar);
+    case DataType::float16: return read_narrow<Float16Format>(scalar);
+    case DataType::bfloat16: return read_narrow<Bfloat16Format>(scalar);
+    case DataType::float8e4m3: return read_narrow<Float8e4m3Format>(scalar);
+    case DataType::float8e5m2: return read_narrow<Float8e5m2Format>(scalar);
+  }
+  return 1;
+}
+
+}  // namespace
+
+Status choose_reduction(ncclComm& comm, const Asked& asked, Call& call, Factor& factor) {
+  switch (asked.op) {
+    case ncclSum: call.reduction = Op::sum; return {};
+    case ncclProd: call.reduction = Op::product; return {};
+    case ncclMax: call.reduction = Op::max; return {};
+    case ncclMin: call.reduction = Op::min; return {};
+    case ncclAvg: call.reduction = Op::average; return {};
+    case ncclNumOps:
+    case ncclMaxRedOp: break;
+  }
+  const std::lock_guard lock(comm.mutex);
+  const auto found = comm.operations.find(static_cast<int>(asked.op));
+  if (found == comm.operations.end())
+    return invalid_argument(
+        fmt::format("{} is no operation of this communicator; ncclSum to ncclAvg are, and what "
+                    "ncclRedOpCreatePreMulSum made for it and ncclRedOpDestroy has not ended",
+                    static_cast<int>(asked.op)));
+  const PreMulSum& operation = found->second;
+  if (operation.type != asked.type)
+    return invalid_argument(fmt::format("the operation was made for {}, and the call is for {}",
+                                        name_of(static_cast<DataType>(operation.type)),
+                                        name_of(static_cast<DataType>(asked.type))));
+  call.reduction = Reduction::scaled(operation.factor.value_or(1));
+  if (!operation.factor)
+    factor = [type = static_cast<DataType>(operation.type), scalar = operation.scalar] {
+      return scalar_of(type, scalar);
+    };
+  return {};
+}
+
+}  // namespace tutti::nccl
+
+using namespace tutti::nccl;
+using tutti::Status;
+
+TUTTI_NCCL_DEFINE(RedOpCreatePreMulSum, (ncclRedOp_t * op, void* scalar, ncclDataType_t datatype,
+                                         ncclScalarResidence_t residence, ncclComm_t handle)) {
+  return answer("ncclRedOpCreatePreMulSum", [&]() -> Status {
+    if (op == nullptr || scalar == nullptr)
+      return tutti::invalid_argument(op == nullptr ? "op is NULL" : "scalar is NULL");
+    if (residence != ncclScalarDevice && residence != ncclScalarHostImmediate)
+      return tutti::invalid_argument(
+          fmt::format("{} is no residence of a scalar; ncclScalarDevice and ncclScalarHostImmediate are",
+                      static_cast<int>(residence)));
+    TUTTI_ASSIGN(const CommRef comm, find(handle));
+    TUTTI_ASSIGN(const tutti::DataType type, data_type_of(datatype));
+    PreMulSum operation{.type = datatype, .scalar = scalar};
+    if (residence == ncclScalarHostImmediate) operation.factor = scalar_of(type, scalar);
+    const std::lock_guard lock(comm->mutex);
+    if (comm->operations.size() >= kOperationsMax)
+      return {tutti::Code::invalid_usage,
+              fmt::format("the communicator has {} operations; destroy those that are no longer used", kOperationsMax)};
+    const int number = ncclNumOps + comm->operation_count++ % (ncclMaxRedOp - ncclNumOps);
+    comm->operations[number] = operation;
+    *op = static_cast<ncclRedOp_t>(number);
+    return {};
+  });
+}
+
+TUTTI_NCCL_DEFINE(RedOpDestroy, (ncclRedOp_t op, ncclComm_t handle)) {
+  return answer("ncclRedOpDestroy", [&]() -> Status {
+    TUTTI_ASSIGN(const CommRef comm, find(handle));
+    if (op >= 0 && op < ncclNumOps)
+      return tutti::invalid_argument("ncclSum to ncclAvg were made by nobody, and cannot be destroyed");
+    const std::lock_guard lock(comm->mutex);
+    if (comm->operations.erase(static_cast<int>(op)) == 0)
+      return tutti::invalid_argument(
+          fmt::format("{} is no operation of this communicator, or one that was destroyed", static_cast<int>(op)));
+    return {};
+  });
+}
