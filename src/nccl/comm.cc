@@ -7,6 +7,7 @@
 
 #include "device/host/executor.h"
 #include "nccl/result.h"
+#include "nccl/windows.h"
 #include "os/clock.h"
 
 namespace tutti::nccl {

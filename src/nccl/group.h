@@ -9,7 +9,7 @@
 #include "comm/bundle.h"
 #include "device/host/stream.h"
 #include "nccl/comm.h"
-#include "tutti/identifier.h"
+#include "tutti/communicator.h"
 
 namespace tutti::nccl {
 
