@@ -39,6 +39,7 @@ struct Registration {
 };
 
 struct Window;
+class OneSided;
 
 }  // namespace tutti::nccl
 
@@ -71,6 +72,7 @@ struct ncclComm {
   int operation_count = 0;
   std::map<const void*, std::unique_ptr<tutti::nccl::Registration>> registrations;  // by handle
   std::map<const void*, std::shared_ptr<tutti::nccl::Window>> windows;              // likewise
+  std::shared_ptr<tutti::nccl::OneSided> one_sided;                                 // made at the first use
 
   void fail(const tutti::Status& why);
   // What calls on it return now: success, or why they cannot.
