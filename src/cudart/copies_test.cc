@@ -61,7 +61,7 @@ TEST_F(CudaCopies, GoInAllDirections) {
 
 TEST_F(CudaCopies, WrongSidesSizesAndPointersAreErrors) {
   std::vector<int> own(kCount);
-  EXPECT_EQ(cudaMemcpy(device_, own.data(), kBytes, static_cast<cudaMemcpyKind>(9)), cudaErrorInvalidMemcpyDirection);
+  EXPECT_EQ(cudaMemcpy(device_, own.data(), kBytes, static_cast<cudaMemcpyKind>(7)), cudaErrorInvalidMemcpyDirection);
   EXPECT_EQ(cudaMemcpy(own.data(), own.data(), 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemcpy(own.data(), own.data(), 4, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemcpy(device_, device_, 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);

@@ -271,7 +271,7 @@ TEST_F(CudaGraphs, WrongUseIsAnError) {
   cudaGraphExec_t executable = nullptr;
   std::size_t nodes = 0;
   EXPECT_EQ(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal), cudaErrorStreamCaptureUnsupported);
-  EXPECT_EQ(cudaStreamBeginCapture(stream_, static_cast<cudaStreamCaptureMode>(9)), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaStreamBeginCapture(stream_, static_cast<cudaStreamCaptureMode>(3)), cudaErrorInvalidValue);
   EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaErrorIllegalState);
   EXPECT_EQ(cudaGraphCreate(&graph, 1), cudaErrorInvalidValue);
   ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
