@@ -68,8 +68,8 @@ std::shared_ptr<HostStream> Devices::new_blocking_stream(int device, int priorit
 Devices::Handle Devices::create_stream(int device, HostStream::Kind kind, int priority) {
   auto stream = kind == HostStream::Kind::blocking ? new_blocking_stream(device, priority)
                                                    : std::make_shared<HostStream>(device, kind, priority);
-  const Handle handle = stream.get();
   const std::lock_guard lock(mutex_);
+  const auto handle = reinterpret_cast<Handle>(next_handle_ += kHandleStep);
   streams_.emplace(handle, std::move(stream));
   return handle;
 }
