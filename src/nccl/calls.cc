@@ -21,26 +21,26 @@ Result<DataType> data_type_of(ncclDataType_t type) {
 
 namespace {
 
-// On the stream of that handle; valid.
-Status put_on(cudaStream_t handle, Enqueued enqueued) {
-  ncclComm& comm = *enqueued.comm;
-  enqueued.stream = device::Devices::of_process().find_stream(handle, comm.device);
-  if (enqueued.stream == nullptr)
+Result<std::shared_ptr<device::HostStream>> stream_of(const ncclComm& comm, cudaStream_t handle) {
+  auto stream = device::Devices::of_process().find_stream(handle, comm.device);
+  if (stream == nullptr)
     return invalid_argument(
         fmt::format("{} is no stream, or one that was destroyed", static_cast<const void*>(handle)));
-  if (enqueued.stream->device() != comm.device)
-    return {Code::invalid_usage, fmt::format("the stream is one of device {}, and rank {} of the communicator uses "
-                                             "device {}; use a stream of that device",
-                                             enqueued.stream->device(), comm.rank, comm.device)};
-  enqueued.call.timeout = comm.call_timeout.load(std::memory_order_relaxed);
-  TUTTI_TRY(comm.side->validate(enqueued.call));
-  return enqueue(std::move(enqueued));
+  if (stream->device() != comm.device)
+    return Status(Code::invalid_usage, fmt::format("the stream is one of device {}, and rank {} of the communicator "
+                                                   "uses device {}; use a stream of that device",
+                                                   stream->device(), comm.rank, comm.device));
+  return stream;
 }
 
 }  // namespace
 
-Status collective(const CommRef& comm, cudaStream_t stream, const Call& call) {
-  return put_on(stream, {.comm = comm, .stream = {}, .call = call});
+Status collective(const CommRef& comm, cudaStream_t handle, const Call& call) {
+  TUTTI_ASSIGN(const auto stream, stream_of(*comm, handle));
+  TUTTI_TRY(comm->side->validate(call));
+  if (try_enqueue_plain(comm, stream, call)) [[likely]]
+    return {};
+  return enqueue({.comm = comm, .stream = stream, .call = call});
 }
 
 Status collective(ncclComm_t handle, cudaStream_t stream, Call call, const Asked& asked,
@@ -48,11 +48,19 @@ Status collective(ncclComm_t handle, cudaStream_t stream, Call call, const Asked
   TUTTI_ASSIGN(const CommRef comm, find(handle));
   TUTTI_TRY(comm->readiness());
   TUTTI_ASSIGN(call.type, data_type_of(asked.type));
+  call.timeout = comm->call_timeout.load(std::memory_order_relaxed);
+  const bool is_plain = keeps == nullptr && asked.op >= 0 && asked.op < ncclNumOps && call.count > 0;
+  if (is_plain) [[likely]] {
+    if (plan::reduces(call.collective)) call.reduction = built_in(asked.op);
+    return collective(comm, stream, call);
+  }
   Enqueued enqueued{.comm = comm, .stream = {}, .call = call, .keeps = std::move(keeps)};
   if (plan::reduces(call.collective)) TUTTI_TRY(choose_reduction(asked, enqueued));
+  TUTTI_TRY(comm->side->validate(enqueued.call));
   // An empty collective is nothing, whatever the others do.
-  if (call.count == 0 && call.counts.empty()) return comm->side->validate(enqueued.call);
-  return put_on(stream, std::move(enqueued));
+  if (call.count == 0 && call.counts.empty()) return {};
+  TUTTI_ASSIGN(enqueued.stream, stream_of(*comm, stream));
+  return enqueue(std::move(enqueued));
 }
 
 ncclResult_t answer_call(std::string_view name, const Status& status) noexcept {
@@ -70,6 +78,7 @@ Status message(ncclComm_t handle, cudaStream_t stream, Call call, ncclDataType_t
   TUTTI_TRY(comm->readiness());
   TUTTI_ASSIGN(call.type, data_type_of(type));
   call.collective = Collective::send_receive;
+  call.timeout = comm->call_timeout.load(std::memory_order_relaxed);
   const Rank other = call.peer;
   if (other < 0 || other >= comm->size)
     return invalid_argument(fmt::format("peer {} is not one of {} ranks", other, comm->size));

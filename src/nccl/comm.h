@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <nccl.h>
+#include "comm/bundle.h"
 #include "comm/side.h"
 #include "nccl/config.h"
 #include "tutti/status.h"
@@ -44,7 +45,7 @@ class OneSided;
 }  // namespace tutti::nccl
 
 // A mutex because any thread may ask how a communicator is.
-struct ncclComm {
+struct ncclComm final : tutti::comm::CallEnding {
   enum class State : std::uint8_t {
     starting,   // somebody makes it
     ready,      // side is there
@@ -74,6 +75,7 @@ struct ncclComm {
   std::map<const void*, std::shared_ptr<tutti::nccl::Window>> windows;              // likewise
   std::shared_ptr<tutti::nccl::OneSided> one_sided;                                 // made at the first use
 
+  void ended(const tutti::Status& status, tutti::device::HostStream& stream) override;
   void fail(const tutti::Status& why);
   // What calls on it return now: success, or why they cannot.
   tutti::Status readiness() const;

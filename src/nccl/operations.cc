@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 
 #include "base/number.h"
@@ -46,17 +47,17 @@ double scalar_of(DataType type, const void* scalar) {
 
 }  // namespace
 
+Op built_in(ncclRedOp_t op) {
+  static constexpr std::array kBuiltIn = {Op::sum, Op::product, Op::max, Op::min, Op::average};
+  return kBuiltIn[static_cast<std::size_t>(op)];
+}
+
 Status choose_reduction(const Asked& asked, Enqueued& enqueued) {
   ncclComm& comm = *enqueued.comm;
   Reduction& reduction = enqueued.call.reduction;
-  switch (asked.op) {
-    case ncclSum: reduction = Op::sum; return {};
-    case ncclProd: reduction = Op::product; return {};
-    case ncclMax: reduction = Op::max; return {};
-    case ncclMin: reduction = Op::min; return {};
-    case ncclAvg: reduction = Op::average; return {};
-    case ncclNumOps:
-    case ncclMaxRedOp: break;
+  if (asked.op >= 0 && asked.op < ncclNumOps) {
+    reduction = built_in(asked.op);
+    return {};
   }
   const std::lock_guard lock(comm.mutex);
   const auto found = comm.operations.find(static_cast<int>(asked.op));

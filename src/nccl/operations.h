@@ -7,6 +7,8 @@
 
 namespace tutti::nccl {
 
+// One of those that NCCL has: ncclSum to ncclAvg.
+Op built_in(ncclRedOp_t op);
 // Sets the reduction of the call, and what is known of it only when the call runs.
 Status choose_reduction(const Asked& asked, Enqueued& enqueued);
 Status add_operation(ncclComm& comm, ProgramOperation operation, ncclRedOp_t& op);

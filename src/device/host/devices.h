@@ -1,6 +1,7 @@
 // The virtual devices of this process: how many there are, which one a thread uses, and the streams that a program has.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -59,6 +60,7 @@ class Devices {
 
   const int count_;
   std::mutex mutex_;
+  std::atomic<std::uint64_t> version_ = 0;                // grows when streams are destroyed
   std::uintptr_t next_handle_ = std::uintptr_t{1} << 32;  // nothing else looks like it
   std::unordered_map<Handle, std::shared_ptr<HostStream>> streams_;
   std::vector<std::shared_ptr<HostStream>> legacy_;                            // by device
