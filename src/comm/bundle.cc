@@ -44,13 +44,13 @@ class BundleTask final : public device::Task {
 // One call. Most of them end at the first look, or at one of the next few.
 class CallTask final : public device::Task {
  public:
-  CallTask(std::shared_ptr<Side> side, const Call& call, device::HostStream& stream, std::shared_ptr<CallEnding> ending)
-      : side_(std::move(side)),
-        call_(side_->local(call)),
-        operation_(side_->track_of(call), call_),
+  explicit CallTask(const Single& single)
+      : side_(single.side),
+        call_(side_->local(single.call)),
+        operation_(side_->track_of(single.call), call_),
         pending_{{side_.get(), &operation_}},
-        stream_(stream),
-        ending_(std::move(ending)) {}
+        stream_(*single.stream),
+        ending_(single.ending) {}
 
   bool progress() override {
     if (!waiting_) {
@@ -141,17 +141,24 @@ void submit(Submission submission) {
   device::Executor::of_process().begin(task);
 }
 
-void submit_one(std::shared_ptr<Side> side, const Call& call, const std::shared_ptr<device::HostStream>& stream,
-                std::shared_ptr<CallEnding> ending) {
-  auto& executor = device::Executor::of_process();
-  std::shared_ptr<device::Task> task;
-  {
-    Side& ordered = *side;
-    const std::lock_guard lock(ordered.submitting());
-    task = std::make_shared<CallTask>(std::move(side), call, *stream, std::move(ending));
-    executor.place(task, {&stream, 1});
-  }
-  executor.begin(task);
+namespace {
+
+std::shared_ptr<device::Task> place(const Single& single) {
+  const std::lock_guard lock(single.side->submitting());
+  std::shared_ptr<device::Task> task = std::make_shared<CallTask>(single);
+  device::Executor::of_process().place(task, {&single.stream, 1});
+  return task;
+}
+
+}  // namespace
+
+void submit_single(const Single& single) { device::Executor::of_process().begin(place(single)); }
+
+void submit_singles(std::span<const Single> singles) {
+  std::vector<std::shared_ptr<device::Task>> tasks;
+  tasks.reserve(singles.size());
+  for (const Single& single : singles) tasks.push_back(place(single));
+  device::Executor::of_process().begin_all(tasks);
 }
 
 void submit_all(std::vector<Submission> submissions) {

@@ -57,9 +57,16 @@ class CallEnding {
   virtual void ended(const Status& status, device::HostStream& stream) = 0;
 };
 
-// One valid call on one stream: the same as the next, at a fraction of the cost.
-void submit_one(std::shared_ptr<Side> side, const Call& call, const std::shared_ptr<device::HostStream>& stream,
-                std::shared_ptr<CallEnding> ending);
+// One valid call on one stream.
+struct Single {
+  std::shared_ptr<Side> side;
+  Call call;
+  std::shared_ptr<device::HostStream> stream;
+  std::shared_ptr<CallEnding> ending;
+};
+// The same as the next, at a fraction of the cost. Of several, none shares a communicator or a stream with another.
+void submit_single(const Single& single);
+void submit_singles(std::span<const Single> singles);
 
 // All of them valid. Calls of one communicator stand in its order as they stand in that of their streams, whichever
 // threads submit them.

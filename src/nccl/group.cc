@@ -90,7 +90,33 @@ Result<bool> record(const std::vector<Enqueued>& calls) {
   return true;
 }
 
+// Whether nothing has to be known of a call but itself.
+bool is_plain(const Enqueued& call) {
+  return call.stream->kind() != device::HostStream::Kind::legacy && call.stream->recording() == nullptr &&
+         !call.factor && call.keeps == nullptr && !comm::Side::is_nothing(call.call);
+}
+
+// The common case: one call of each device. None shares anything with another.
+bool are_apart(const std::vector<Enqueued>& calls) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (!is_plain(calls[i])) return false;
+    for (std::size_t j = 0; j < i; ++j)
+      if (calls[i].stream == calls[j].stream || calls[i].comm == calls[j].comm) return false;
+  }
+  return true;
+}
+
 Status launch(std::vector<Enqueued> calls) {
+  if (are_apart(calls)) {
+    std::vector<comm::Single> singles;
+    singles.reserve(calls.size());
+    for (Enqueued& call : calls) {
+      call.comm->submitted.fetch_add(1, std::memory_order_relaxed);
+      singles.push_back({call.comm->side, call.call, std::move(call.stream), call.comm});
+    }
+    comm::submit_singles(singles);
+    return {};
+  }
   std::vector<comm::Submission> submissions;
   for (const auto& component : components_of(std::move(calls))) {
     TUTTI_ASSIGN(const bool is_captured, record(component));
@@ -208,7 +234,7 @@ bool try_enqueue_plain(const CommRef& comm, const std::shared_ptr<device::HostSt
                         stream->recording() == nullptr && !comm::Side::is_nothing(call);
   if (!is_plain) return false;
   comm->submitted.fetch_add(1, std::memory_order_relaxed);
-  comm::submit_one(comm->side, call, stream, comm);
+  comm::submit_single({comm->side, call, stream, comm});
   return true;
 }
 

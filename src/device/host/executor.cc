@@ -28,12 +28,89 @@ constexpr std::size_t kWorkersMax = 16;
 
 }  // namespace
 
-// What one thread knows while it runs tasks.
-struct Executor::Pass {
-  std::vector<std::shared_ptr<Task>> tasks;
-  std::uint64_t version = 0;
-  std::uint64_t steps = 0;
-  Time moved = os::now();  // when something was last seen to happen
+// What one thread knows while it runs tasks: the streams, and which task is first in each that is not idle.
+class Executor::Pass {
+ public:
+  enum class Who : bool { caller, worker };
+
+  Pass(Executor& executor, Who who) : executor_(executor), who_(who) {}
+
+  // Tries all that can be run; true: one of them has ended.
+  bool run() {
+    look();
+    bool has_ended = false;
+    for (Seen& seen : seen_)
+      if (may_run(seen)) has_ended = executor_.attempt(seen.task) || has_ended;
+    return has_ended;
+  }
+
+  // Tasks that this thread may run now, as of the last look; a task of several streams counts once.
+  std::vector<std::shared_ptr<Task>> tasks() const {
+    std::vector<std::shared_ptr<Task>> tasks;
+    for (const Seen& seen : seen_)
+      if (may_run(seen) && std::ranges::find(tasks, seen.task) == tasks.end()) tasks.push_back(seen.task);
+    return tasks;
+  }
+
+  // Finds out which tasks are first; how many streams are not idle.
+  std::size_t look() {
+    refresh();
+    std::size_t busy = 0;
+    for (Seen& seen : seen_) {
+      HostStream& stream = *seen.stream;
+      if (stream.is_idle()) {
+        seen.task.reset();
+        continue;
+      }
+      ++busy;
+      const std::uint64_t finished = stream.finished_.load(std::memory_order_acquire);
+      if (seen.task != nullptr && seen.finished == finished) continue;
+      const std::lock_guard lock(stream.tasks_mutex_);
+      seen.finished = stream.finished_.load(std::memory_order_relaxed);
+      seen.task = stream.tasks_.empty() ? nullptr : stream.tasks_.front();
+    }
+    return busy;
+  }
+
+  // Whether the last step was done too long ago for yielding.
+  bool has_stalled() {
+    const Time now = os::now();
+    std::uint64_t steps = 0;
+    for (const Seen& seen : seen_)
+      steps += seen.stream->finished_.load(std::memory_order_relaxed) + (may_run(seen) ? seen.task->steps() : 0);
+    if (std::exchange(steps_, steps) != steps) moved_ = now;
+    return Deadline::after(moved_, kYieldFor).has_passed(now);
+  }
+  Time moved() const { return moved_; }
+
+ private:
+  struct Seen {
+    std::shared_ptr<HostStream> stream;
+    std::shared_ptr<Task> task;  // nullptr: there is none
+    std::uint64_t finished = 0;  // of the stream when that task was first
+  };
+
+  bool may_run(const Seen& seen) const {
+    return seen.task != nullptr && seen.task->not_first_in_.load(std::memory_order_acquire) == 0 &&
+           (who_ == Who::worker || !seen.task->is_for_workers());
+  }
+
+  void refresh() {
+    if (executor_.version_.load(std::memory_order_acquire) == version_) return;
+    const std::lock_guard lock(executor_.mutex_);
+    version_ = executor_.version_.load(std::memory_order_relaxed);
+    seen_.clear();
+    std::erase_if(executor_.streams_, [](const auto& stream) { return stream.expired(); });
+    for (const auto& weak : executor_.streams_)
+      if (auto stream = weak.lock()) seen_.push_back({std::move(stream), nullptr, 0});
+  }
+
+  Executor& executor_;
+  Who who_;
+  std::uint64_t version_ = 0;
+  std::vector<Seen> seen_;
+  std::uint64_t steps_ = 0;
+  Time moved_ = os::now();  // when something was last seen to happen
 };
 
 Executor& Executor::of_process() {
@@ -44,137 +121,155 @@ Executor& Executor::of_process() {
 
 Executor::Executor() : cores_(static_cast<std::size_t>(os::this_machine().usable_cores)) {}
 
-void Executor::place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams) {
-  if (!streams.empty()) {
-    task->stream_ = streams.front();
-    task->others_.assign(streams.begin() + 1, streams.end());
-  }
+// With the mutex of the stream held.
+void Executor::add(const std::shared_ptr<HostStream>& stream, const std::shared_ptr<Task>& task) {
+  if (!stream->tasks_.empty()) task->not_first_in_.fetch_add(1, std::memory_order_relaxed);
+  stream->tasks_.push_back(task);
+  stream->added_.store(stream->added_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  if (std::exchange(stream->is_known_, true)) return;
   const std::lock_guard lock(mutex_);
-  for (const auto& stream : streams) {
-    if (!stream->tasks_.empty()) task->not_first_in_.fetch_add(1, std::memory_order_relaxed);
-    stream->tasks_.push_back(task);
-    stream->added_.store(stream->added_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
-  if (task->not_first_in_.load(std::memory_order_relaxed) == 0) make_ready(task);
+  streams_.push_back(stream);
+  version_.fetch_add(1, std::memory_order_release);
 }
 
-void Executor::make_ready(const std::shared_ptr<Task>& task) {
-  ready_.push_back(task);
-  ready_count_.store(ready_.size(), std::memory_order_relaxed);
-  version_.fetch_add(1, std::memory_order_release);
-  if (!task->is_for_workers()) return;
-  reserved_.fetch_add(1, std::memory_order_relaxed);
-  is_worker_awake_.store(false, std::memory_order_relaxed);  // they are called even if one is on the watch
+// Tasks of several streams take their places in all of them at once: two that did it one after the other could each
+// wait for the other.
+void Executor::place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams) {
+  if (streams.empty()) return;
+  task->stream_ = streams.front();
+  if (task->is_for_workers()) reserved_.fetch_add(1, std::memory_order_relaxed);
+  if (streams.size() == 1) {
+    const std::lock_guard lock(task->stream_->tasks_mutex_);
+    return add(task->stream_, task);
+  }
+  task->others_.assign(streams.begin() + 1, streams.end());
+  std::vector<std::shared_ptr<HostStream>> all(streams.begin(), streams.end());
+  std::ranges::sort(all);
+  for (const auto& stream : all) stream->tasks_mutex_.lock();
+  for (const auto& stream : all) add(stream, task);
+  for (const auto& stream : all) stream->tasks_mutex_.unlock();
 }
 
 void Executor::begin(const std::shared_ptr<Task>& task) {
-  // Not first yet: then it is tried when it is.
-  const bool is_ready = task->not_first_in_.load(std::memory_order_acquire) == 0;
-  if (is_ready && !task->is_for_workers() && attempt(task)) return;
+  const bool is_first = task->not_first_in_.load(std::memory_order_acquire) == 0;
+  if (is_first && !task->is_for_workers() && attempt(task)) return;
+  call_workers();
+}
+
+// Some may wait for others of them, so those that come first are tried again once the last has begun.
+void Executor::begin_all(std::span<const std::shared_ptr<Task>> tasks) {
+  bool are_done = true;
+  for (int round = 0; round < 2; ++round) {
+    are_done = true;
+    for (const auto& task : tasks) {
+      const bool is_first = task->not_first_in_.load(std::memory_order_acquire) == 0;
+      if (task->has_ended_.load(std::memory_order_acquire)) continue;
+      are_done = is_first && !task->is_for_workers() && attempt(task) && are_done;
+    }
+    if (are_done) return;
+  }
   call_workers();
 }
 
 // True when it has ended.
 bool Executor::attempt(const std::shared_ptr<Task>& task) {
   if (task->is_claimed_.exchange(true, std::memory_order_acquire)) return false;
-  // release: pairs with the acquire above, so that the next thread sees what this one did
   const bool has_ended = task->progress();
   if (has_ended) {
-    finish(task);  // stays claimed: others may still have it in their lists
+    task->has_ended_.store(true, std::memory_order_release);
+    finish(*task);  // stays claimed: others may still have seen it
   } else {
+    // release: pairs with the acquire above, so that the next thread sees what this one did
     task->is_claimed_.store(false, std::memory_order_release);
   }
   return has_ended;
 }
 
-// The next task of the stream may be run.
 void Executor::advance(HostStream& stream) {
+  const std::lock_guard lock(stream.tasks_mutex_);
   stream.tasks_.pop_front();
+  if (!stream.tasks_.empty()) stream.tasks_.front()->not_first_in_.fetch_sub(1, std::memory_order_release);
   stream.finished_.store(stream.finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  if (stream.tasks_.empty()) return;
-  const auto& next = stream.tasks_.front();
-  if (next->not_first_in_.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(next);
 }
 
-void Executor::finish(const std::shared_ptr<Task>& task) {
-  {
-    const std::lock_guard lock(mutex_);
-    ready_.erase(std::find(ready_.begin(), ready_.end(), task));
-    if (task->stream_ != nullptr) advance(*task->stream_);
-    for (const auto& stream : task->others_) advance(*stream);
-    if (task->is_for_workers()) reserved_.fetch_sub(1, std::memory_order_relaxed);
-    ready_count_.store(ready_.size(), std::memory_order_relaxed);
-    version_.fetch_add(1, std::memory_order_release);
-  }
-  if (reserved_.load(std::memory_order_relaxed) > 0) call_workers();
-  // seq_cst: either this sees the sleeper, or the sleeper sees the news
-  news_.fetch_add(1, std::memory_order_seq_cst);
-  if (sleepers_.load(std::memory_order_seq_cst) > 0) os::futex_wake_all(news_);
+void Executor::finish(Task& task) {
+  const std::shared_ptr<HostStream> stream = std::move(task.stream_);
+  const auto others = std::move(task.others_);
+  const bool is_reserved = task.is_for_workers();
+  if (stream != nullptr) advance(*stream);
+  for (const auto& other : others) advance(*other);
+  if (is_reserved) reserved_.fetch_sub(1, std::memory_order_relaxed);
+  const auto is_busy = [](const auto& one) { return one != nullptr && !one->is_idle(); };
+  if (is_busy(stream) || std::ranges::any_of(others, is_busy)) call_workers();
+  ring_sleepers();
 }
 
-void Executor::refresh(Pass& pass) {
-  if (version_.load(std::memory_order_acquire) == pass.version) return;
-  const std::lock_guard lock(mutex_);
-  pass.tasks = ready_;
-  pass.version = version_.load(std::memory_order_relaxed);
-}
-
-// Whether one of them has ended.
-bool Executor::run_once(Pass& pass, Who who) {
-  refresh(pass);
-  bool has_ended = false;
-  for (const auto& task : pass.tasks) {
-    if (who == Who::worker || !task->is_for_workers()) has_ended = attempt(task) || has_ended;
-  }
-  return has_ended;
-}
-
-bool Executor::has_stalled(Pass& pass) const {
-  const Time now = os::now();
-  std::uint64_t steps = pass.version;
-  for (const auto& task : pass.tasks) steps += task->steps();
-  if (std::exchange(pass.steps, steps) != steps) pass.moved = now;
-  return Deadline::after(pass.moved, kYieldFor).has_passed(now);
+void Executor::ring_sleepers() {
+  // Either this sees the sleeper, or the sleeper sees what has happened.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_relaxed) == 0) return;
+  news_.fetch_add(1, std::memory_order_release);
+  os::futex_wake_all(news_);
 }
 
 // Nothing has moved for a while: perhaps it never will again, so tasks look for the reason before this thread sleeps.
-void Executor::rest(Pass& pass, Deadline deadline) {
-  for (const auto& task : pass.tasks) {
+template <class Predicate>
+void Executor::rest(Pass& pass, Deadline deadline, const Predicate& is_reached) {
+  const auto tasks = pass.tasks();
+  for (const auto& task : tasks) {
     if (task->is_claimed_.exchange(true, std::memory_order_acquire)) continue;
     task->look();
     task->is_claimed_.store(false, std::memory_order_release);
   }
   const Time now = os::now();
-  const std::chrono::nanoseconds quiet(now.ns - pass.moved.ns);
+  const std::chrono::nanoseconds quiet(now.ns - pass.moved().ns);
   const Deadline nap = Deadline::after(now, std::clamp<std::chrono::nanoseconds>(quiet / 16, kNapMin, kNapMax));
   const Deadline until{std::min(nap.at, deadline.at)};
-  const std::uint32_t seen = news_.load(std::memory_order_acquire);
-  if (version_.load(std::memory_order_acquire) != pass.version) return;
-  if (pass.tasks.size() == 1 && !pass.tasks[0]->is_claimed_.exchange(true, std::memory_order_acquire)) {
-    const bool has_slept = pass.tasks[0]->sleep(until);
-    pass.tasks[0]->is_claimed_.store(false, std::memory_order_release);
+  if (tasks.size() == 1 && !tasks[0]->is_claimed_.exchange(true, std::memory_order_acquire)) {
+    const bool has_slept = tasks[0]->sleep(until);
+    tasks[0]->is_claimed_.store(false, std::memory_order_release);
     if (has_slept) return;
   }
+  const std::uint32_t seen = news_.load(std::memory_order_acquire);
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
-  os::futex_wait(news_, seen, until);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!is_reached()) os::futex_wait(news_, seen, until);
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// What this thread waits for is most likely a task that it has just added: it looks at that alone for a while.
+void Executor::watch(HostStream& stream, std::uint64_t wanted) {
+  std::shared_ptr<Task> task;
+  {
+    const std::lock_guard lock(stream.tasks_mutex_);
+    if (stream.tasks_.size() != 1) return;
+    task = stream.tasks_.front();
+  }
+  if (task->not_first_in_.load(std::memory_order_acquire) != 0 || task->is_for_workers()) return;
+  const int polls = task->polls();
+  for (int i = 0; i < polls && stream.finished_.load(std::memory_order_acquire) < wanted; ++i) {
+    if (attempt(task)) return;
+  }
+}
+
+bool Executor::synchronize(HostStream& stream, Deadline deadline) {
+  const std::uint64_t wanted = stream.added_.load(std::memory_order_acquire);
+  if (stream.finished_.load(std::memory_order_acquire) >= wanted) return true;
+  watch(stream, wanted);
+  return drive(stream.finished_, wanted, deadline);
 }
 
 bool Executor::drive(const std::atomic<std::uint64_t>& counter, std::uint64_t wanted, Deadline deadline) {
   const auto is_reached = [&] { return counter.load(std::memory_order_acquire) >= wanted; };
   if (is_reached()) return true;
   drivers_.fetch_add(1, std::memory_order_relaxed);
-  Pass pass;
-  int polls = 1;
+  Pass pass(*this, Pass::Who::caller);
   bool is_in_time = true;
-  for (int round = 0; !is_reached(); ++round) {
-    if (run_once(pass, Who::caller)) continue;
-    if (round == 0)
-      for (const auto& task : pass.tasks) polls = std::max(polls, task->polls());
-    if (round < polls || is_reached()) continue;
+  for (int round = 1; !is_reached(); ++round) {
+    if (pass.run() || is_reached()) continue;
     os::yield_core();
     if (round % kYieldsPerLook != 0) continue;
-    if (has_stalled(pass)) rest(pass, deadline);
+    if (pass.has_stalled()) rest(pass, deadline, is_reached);
     is_in_time = !deadline.has_passed(os::now());
     if (!is_in_time) break;
   }
@@ -184,7 +279,11 @@ bool Executor::drive(const std::atomic<std::uint64_t>& counter, std::uint64_t wa
 
 // A worker that is on the watch finds new tasks by itself.
 void Executor::call_workers() {
-  if (is_worker_awake_.exchange(true, std::memory_order_acq_rel)) return;
+  // Either this sees that no worker watches, or the worker sees the task before it goes to sleep.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const bool is_urgent = reserved_.load(std::memory_order_relaxed) > 0;
+  if (is_worker_awake_.load(std::memory_order_relaxed) && !is_urgent) return;
+  is_worker_awake_.store(true, std::memory_order_relaxed);
   std::call_once(start_workers_, [this] {
     for (std::size_t i = 0; i < std::clamp<std::size_t>(cores_, 1, kWorkersMax); ++i) {
       auto thread = os::Thread::start("tutti-device", [this, i] { work(i); });
@@ -197,37 +296,38 @@ void Executor::call_workers() {
 }
 
 void Executor::work(std::size_t index) {
+  Pass pass(*this, Pass::Who::worker);
   for (std::uint32_t seen = 0;;) {
     while (calls_.load(std::memory_order_acquire) == seen) os::futex_wait(calls_, seen, Deadline::never());
     auto hold_back = kHoldBackMin;
     for (Time busy = os::now(); !Deadline::after(busy, kLinger).has_passed(os::now());) {
       seen = calls_.load(std::memory_order_acquire);
-      const std::size_t ready = ready_count_.load(std::memory_order_relaxed);
-      if (ready > 0) busy = os::now();
+      const std::size_t streams = pass.look();
+      if (streams > 0) busy = os::now();
       // What the threads of the program may run is left to them at first, and for as long as there are enough of them.
-      const bool is_due = hold_back > kHoldBackMin && ready > drivers_.load(std::memory_order_relaxed);
-      if (is_due || reserved_.load(std::memory_order_relaxed) > 0) help();
+      const bool is_due = hold_back > kHoldBackMin && streams > drivers_.load(std::memory_order_relaxed);
+      if (is_due || reserved_.load(std::memory_order_relaxed) > 0) help(pass);
       os::futex_wait(calls_, seen, Deadline::after(os::now(), hold_back));
       hold_back = std::min(2 * hold_back, kHoldBackMax);
     }
     // The first keeps watch for all.
     if (index != 0) continue;
-    is_worker_awake_.exchange(false, std::memory_order_acq_rel);
-    if (ready_count_.load(std::memory_order_acquire) != 0) call_workers();
+    is_worker_awake_.store(false, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (pass.look() > 0) call_workers();
   }
 }
 
 // Until there is nothing to do or enough others do it.
-void Executor::help() {
+void Executor::help(Pass& pass) {
   drivers_.fetch_add(1, std::memory_order_relaxed);
-  Pass pass;
-  for (int round = 0;; ++round) {
-    if (run_once(pass, Who::worker)) continue;
-    const std::size_t ready = ready_count_.load(std::memory_order_relaxed);
-    const bool is_needed = ready >= drivers_.load(std::memory_order_relaxed) || reserved_.load() > 0;
-    if (ready == 0 || !is_needed) break;
+  for (int round = 1;; ++round) {
+    if (pass.run()) continue;
+    const std::size_t streams = pass.look();
+    const bool is_needed = streams >= drivers_.load(std::memory_order_relaxed) || reserved_.load() > 0;
+    if (streams == 0 || !is_needed) break;
     os::yield_core();
-    if (round % kYieldsPerLook == 0 && has_stalled(pass)) rest(pass, Deadline::never());
+    if (round % kYieldsPerLook == 0 && pass.has_stalled()) rest(pass, Deadline::never(), [] { return false; });
   }
   drivers_.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -14,7 +14,8 @@
 
 namespace tutti::device {
 
-// A mutex because streams are used from any thread, and a task may stand in several; it is held for a few lines.
+// There is no list of what can be run: that would be one more place that all threads write to. Whoever has time looks
+// at the streams that are not idle, claims the first task of one and tries it.
 class Executor {
  public:
   // Made at the first use; stays until the process ends.
@@ -31,43 +32,45 @@ class Executor {
     std::vector<std::shared_ptr<HostStream>> streams;
   };
   void submit_all(std::span<const Placed> placed) {
-    for (const auto& [task, streams] : placed) place(task, streams);
-    for (const auto& [task, streams] : placed) begin(task);
+    std::vector<std::shared_ptr<Task>> tasks;
+    for (const auto& [task, streams] : placed) place(tasks.emplace_back(task), streams);
+    begin_all(tasks);
   }
   // The two halves: its place in the order, and a first try by the caller.
   void place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams);
   void begin(const std::shared_ptr<Task>& task);
+  void begin_all(std::span<const std::shared_ptr<Task>> tasks);
 
+  // Runs tasks until all that was added to the stream before has ended; false: the deadline has passed before.
+  bool synchronize(HostStream& stream, Deadline deadline);
   // Runs tasks until the counter has reached that; false: the deadline has passed before.
   bool drive(const std::atomic<std::uint64_t>& counter, std::uint64_t wanted, Deadline deadline);
 
  private:
-  struct Pass;
+  class Pass;
   Executor();
 
+  void add(const std::shared_ptr<HostStream>& stream, const std::shared_ptr<Task>& task);
   bool attempt(const std::shared_ptr<Task>& task);
-  void make_ready(const std::shared_ptr<Task>& task);
-  void finish(const std::shared_ptr<Task>& task);
   void advance(HostStream& stream);
-  enum class Who : bool { caller, worker };
-  bool run_once(Pass& pass, Who who);
-  void refresh(Pass& pass);
-  bool has_stalled(Pass& pass) const;
-  void rest(Pass& pass, Deadline deadline);
+  void finish(Task& task);
+  void watch(HostStream& stream, std::uint64_t wanted);
+  template <class Predicate>
+  void rest(Pass& pass, Deadline deadline, const Predicate& is_reached);
+  void ring_sleepers();
   void call_workers();
   void work(std::size_t index);
-  void help();
+  void help(Pass& pass);
 
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<Task>> ready_;  // whose turn has come
-  std::atomic<std::uint64_t> version_ = 0;    // of ready_
-  std::atomic<std::size_t> ready_count_ = 0;  // its size
-  std::atomic<std::size_t> reserved_ = 0;     // those of them that only workers may run
-  std::atomic<std::uint32_t> news_ = 0;       // futex: something has been added or has ended
-  std::atomic<std::uint32_t> sleepers_ = 0;   // on news_
-  std::atomic<std::uint32_t> drivers_ = 0;    // threads that run tasks now
-  std::atomic<std::uint32_t> calls_ = 0;      // futex: workers sleep on it for as long as there is nothing to do
-  std::atomic<bool> is_worker_awake_ = false;
+  std::mutex mutex_;                                // because any thread may use a new stream; held for a few lines
+  std::vector<std::weak_ptr<HostStream>> streams_;  // that something was ever added to
+  std::atomic<std::uint64_t> version_ = 1;          // of streams_
+  std::atomic<std::size_t> reserved_ = 0;           // tasks that only workers may run
+  std::atomic<std::uint32_t> news_ = 0;             // futex: something has been added or has ended
+  std::atomic<std::uint32_t> sleepers_ = 0;         // on news_
+  std::atomic<std::uint32_t> drivers_ = 0;          // threads that run tasks now
+  std::atomic<std::uint32_t> calls_ = 0;            // futex: workers sleep on it for as long as there is nothing to do
+  std::atomic<bool> is_worker_awake_ = false;       // one of them is on the watch
   std::size_t cores_;
   std::vector<os::Thread> workers_;
   std::once_flag start_workers_;

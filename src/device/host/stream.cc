@@ -6,9 +6,7 @@
 
 namespace tutti::device {
 
-bool HostStream::synchronize(Deadline deadline) {
-  return Executor::of_process().drive(finished_, added_.load(std::memory_order_acquire), deadline);
-}
+bool HostStream::synchronize(Deadline deadline) { return Executor::of_process().synchronize(*this, deadline); }
 
 void HostStream::fail(Status failure) {
   if (failure) return;

@@ -48,7 +48,9 @@ class HostStream {
   const int device_;
   const Kind kind_;
   const int priority_;
-  std::deque<std::shared_ptr<Task>> tasks_;  // of the executor, under its mutex
+  std::mutex tasks_mutex_;  // because any thread may add and run tasks; held for a few lines
+  std::deque<std::shared_ptr<Task>> tasks_;
+  bool is_known_ = false;  // to the executor
   std::atomic<std::uint64_t> added_ = 0;
   std::atomic<std::uint64_t> finished_ = 0;  // release: pairs with whoever waits for the effects
 
