@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <source_location>
 #include <vector>
 
 // Other threads may be inside calls, so that nothing is taken down: the process just ends.
@@ -17,16 +16,16 @@
   std::_Exit(1);
 }
 
-inline void check(cudaError_t error, std::source_location place = std::source_location::current()) {
+// Compilers fill in the place of the call.
+inline void check(cudaError_t error, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s:%u: CUDA: %s\n", place.file_name(), unsigned{place.line()}, cudaGetErrorString(error));
+  std::fprintf(stderr, "%s:%d: CUDA: %s\n", file, line, cudaGetErrorString(error));
   give_up();
 }
 
-inline void check(ncclResult_t result, std::source_location place = std::source_location::current()) {
+inline void check(ncclResult_t result, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   if (result == ncclSuccess) return;
-  std::fprintf(stderr, "%s:%u: NCCL: %s: %s\n", place.file_name(), unsigned{place.line()}, ncclGetErrorString(result),
-               ncclGetLastError(nullptr));
+  std::fprintf(stderr, "%s:%d: NCCL: %s: %s\n", file, line, ncclGetErrorString(result), ncclGetLastError(nullptr));
   give_up();
 }
 
