@@ -1,19 +1,15 @@
 /* The NCCL interface, as Tutti offers it: source- and binary-compatible with NCCL 2.28.9, on machines with and without
  * GPUs. What came after 2.28.9 is declared at the end. docs/guide/nccl.md says what differs. */
-#ifndef NCCL_H_
-#define NCCL_H_
+#pragma once
+#define NCCL_H_ /* which programs may look for */
 
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__has_include)
 #if __has_include(<cuda_runtime.h>)
 #include <cuda_runtime.h>
-#define TUTTI_NCCL_HAS_CUDA_HEADER 1
-#endif
-#endif
-#ifndef TUTTI_NCCL_HAS_CUDA_HEADER
+#else
 /* Programs that use default streams only need no CUDA header. */
 typedef struct CUstream_st* cudaStream_t;
 typedef struct CUevent_st* cudaEvent_t;
@@ -364,6 +360,4 @@ TUTTI_NCCL_CALL(SetEncryption, (const ncclEncryptionConfig_t* config))
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

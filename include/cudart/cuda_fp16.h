@@ -34,6 +34,8 @@ static inline float __tutti_float_of_half(unsigned short half) {
     value = (float)magnitude * (1.0f / 16777216.0f);
     memcpy(&bits, &value, sizeof(bits));
     bits |= sign;
+  } else if (magnitude > 0x7c00u) {
+    bits = 0x7fffffffu;
   } else {
     bits = sign | ((magnitude << 13) + (magnitude >= 0x7c00u ? 0x70000000u : 0x38000000u));
   }

@@ -92,6 +92,16 @@ TEST(Knobs, UnderstandTheNamesAndWordsOfNccl) {
   EXPECT_EQ(knobs_of({{"NCCL_DEBUG", "VERSION"}})->log_level(), LogLevel::warning);
 }
 
+TEST(Knobs, ASecretHasAValueAndNoText) {
+  const auto knobs = knobs_of({{"TUTTI_JOB_SECRET", "not for everybody"}});
+  ASSERT_TRUE(knobs) << knobs.status().text();
+  EXPECT_EQ(knobs->job_secret(), "not for everybody");
+  EXPECT_EQ(reading_of(*knobs, KnobId::job_secret).text, "set");
+  const std::string failure = failure_of({{"TUTTI_JOB_SECRET", std::string(5000, 'x')}});
+  EXPECT_NE(failure.find("5000 bytes"), std::string::npos) << failure;
+  EXPECT_EQ(failure.find("xx"), std::string::npos) << failure;
+}
+
 TEST(Knobs, OurNameWinsAndTheNoteSaysSo) {
   const auto knobs = knobs_of({{"TUTTI_LOG", "error"}, {"NCCL_DEBUG", "INFO"}});
   ASSERT_TRUE(knobs) << knobs.status().text();

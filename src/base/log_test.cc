@@ -45,6 +45,20 @@ TEST_F(Log, MakesNoTextThatNobodyReads) {
   EXPECT_EQ(lines, std::vector<std::string>{"tutti: [0] info: text 1\n"});
 }
 
+TEST_F(Log, AreasFilterInfoAndNeverWarnings) {
+  log::install(keep, LogLevel::info);
+  log::set_areas(LogAreas::of(LogArea::network));
+  log::write(LogLevel::info, 0, LogArea::plans, "dropped");
+  log::write(LogLevel::info, 0, LogArea::plans, [] { return std::string("dropped"); });
+  log::write(LogLevel::info, 0, LogArea::network, "kept");
+  log::write(LogLevel::warning, 0, LogArea::plans, "kept");
+  log::write(LogLevel::info, 0, "kept");
+  log::set_areas(LogAreas::all());
+  const std::vector<std::string> expected = {"tutti: [0] info: kept\n", "tutti: [0] warning: kept\n",
+                                             "tutti: [0] info: kept\n"};
+  EXPECT_EQ(lines, expected);
+}
+
 TEST_F(Log, ALineIsOneLineWhateverItsText) {
   EXPECT_EQ(log::line_of(LogLevel::info, 0, "a\nb\x1b[31m"), "tutti: [0] info: a b [31m\n");
   const std::string line = log::line_of(LogLevel::info, 0, std::string(10000, 'x'));

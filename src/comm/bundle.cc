@@ -1,6 +1,7 @@
 #include "comm/bundle.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <optional>
 
@@ -37,6 +38,51 @@ class BundleTask final : public device::Task {
  private:
   Bundle bundle_;
   std::function<void(const Status&)> on_end_;
+  std::optional<Waiting> waiting_;
+};
+
+// One call. Most of them end at the first look, or at one of the next few.
+class CallTask final : public device::Task {
+ public:
+  CallTask(std::shared_ptr<Side> side, const Call& call, device::HostStream& stream, std::shared_ptr<CallEnding> ending)
+      : side_(std::move(side)),
+        call_(side_->local(call)),
+        operation_(side_->track_of(call), call_),
+        pending_{{side_.get(), &operation_}},
+        stream_(stream),
+        ending_(std::move(ending)) {}
+
+  bool progress() override {
+    if (!waiting_) {
+      if (operation_.progress() && operation_.status()) [[likely]]
+        return end({});
+      waiting_.emplace(pending_);
+      return false;
+    }
+    return waiting_->progress() && end(waiting_->status());
+  }
+  void look() override {
+    if (waiting_) waiting_->look();
+  }
+  bool sleep(Deadline until) override {
+    if (waiting_) waiting_->sleep(until);
+    return waiting_.has_value();
+  }
+  std::uint64_t steps() const override { return waiting_ ? waiting_->steps() : 0; }
+  int polls() const override { return side_->polls(); }
+
+ private:
+  bool end(const Status& status) {
+    ending_->ended(status, stream_);
+    return true;
+  }
+
+  const std::shared_ptr<Side> side_;
+  const Call call_;
+  Operation operation_;
+  const std::array<Pending, 1> pending_;
+  device::HostStream& stream_;  // which the task stands in
+  const std::shared_ptr<CallEnding> ending_;
   std::optional<Waiting> waiting_;
 };
 
@@ -93,6 +139,19 @@ void submit(Submission submission) {
     device::Executor::of_process().place(task, streams);
   }
   device::Executor::of_process().begin(task);
+}
+
+void submit_one(std::shared_ptr<Side> side, const Call& call, const std::shared_ptr<device::HostStream>& stream,
+                std::shared_ptr<CallEnding> ending) {
+  auto& executor = device::Executor::of_process();
+  std::shared_ptr<device::Task> task;
+  {
+    Side& ordered = *side;
+    const std::lock_guard lock(ordered.submitting());
+    task = std::make_shared<CallTask>(std::move(side), call, *stream, std::move(ending));
+    executor.place(task, {&stream, 1});
+  }
+  executor.begin(task);
 }
 
 void submit_all(std::vector<Submission> submissions) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/log.h"
 #include "transport/block.h"
 
 namespace tutti::comm {
@@ -79,6 +80,25 @@ TEST(Decision, ChoosesFreelyWhereNothingAllowedRuns) {
     EXPECT_EQ(plan_of(decision->fallback), plan_of(decide(context_of(4, 0, true), {.count = 1 << 16})->fallback));
     EXPECT_NE(explain(context, {.count = 1 << 16}).find("cannot run here, so anything may"), std::string::npos);
   }
+}
+
+std::vector<std::string> warnings;
+
+TEST(DecisionCache, WarnsOnceWhereNothingAllowedRuns) {
+  warnings.clear();
+  log::install([](std::string_view line) { warnings.emplace_back(line); }, LogLevel::warning);
+  DecisionCache cache;
+  engine::Workspace workspace;
+  for (const std::uint64_t count : {100, 200}) {
+    for (const Rank self : {0, 1}) {  // rank 0 speaks for all
+      EXPECT_TRUE(cache.add(restricted_to(context_of(4, self, true), {"leader_tree"}), {.count = count}, workspace));
+    }
+  }
+  log::install(nullptr, LogLevel::error);
+  const std::vector<std::string> expected = {
+      "tutti: [0] warning: leader_tree, as a test says, cannot run all_reduce over 4 ranks here; the planner chooses "
+      "freely for it\n"};
+  EXPECT_EQ(warnings, expected);
 }
 
 TEST(Decision, WhatNeedsReachIsAllowedWhereThereIsReach) {

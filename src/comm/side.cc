@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "comm/burial.h"
+#include "comm/notes.h"
 #include "comm/surroundings.h"
 #include "os/clock.h"
 
@@ -88,6 +89,7 @@ Side::Side(Membership membership, const CommunicatorOptions& options, const Make
 }
 
 Side::~Side() {
+  withdraw_offers(*this);
   if (outside_ != nullptr) {
     // Why it has ended, too: this process may be gone before those who have noticed have told everybody.
     const Status why = why_ended();

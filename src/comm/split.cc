@@ -2,12 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <map>
-#include <mutex>
 
 #include "base/bytes.h"
-#include "bootstrap/exchange.h"
+#include "comm/notes.h"
 #include "comm/room.h"
 #include "comm/start.h"
 #include "device/host/heap.h"
@@ -131,68 +128,16 @@ Result<Room> take_room(const Side& parent, Rank ranks) {
   return room;
 }
 
-// Where ranks of one process leave for each other what the parent can no longer carry. A mutex because they are
-// threads.
-class Board {
- public:
-  using Key = std::pair<const void*, std::uint64_t>;  // what all of them know: a place of the parent, and the moment
-
-  static Board& of_process() {
-    static Board board;
-    return board;
-  }
-
-  // What each of them has left, in the order of these ranks, once all have.
-  Result<std::vector<std::uint64_t>> exchange(Key key, const std::vector<Rank>& ranks, Rank self, std::uint64_t mine,
-                                              Deadline deadline) {
-    std::unique_lock lock(mutex_);
-    std::shared_ptr<Sheet>& kept = sheets_[key];
-    if (kept == nullptr) kept = std::make_shared<Sheet>();
-    const std::shared_ptr<Sheet> own = kept;  // whoever gives up takes it off the board
-    Sheet& sheet = *own;
-    sheet.left[self] = mine;
-    has_news_.notify_all();
-    while (sheet.left.size() < ranks.size() && !deadline.has_passed(os::now())) {
-      has_news_.wait_for(lock, std::chrono::milliseconds(10));
-    }
-    std::vector<std::uint64_t> all;
-    std::vector<Rank> missing;
-    for (const Rank rank : ranks) {
-      const auto found = sheet.left.find(rank);
-      if (found == sheet.left.end()) missing.push_back(rank);
-      all.push_back(found == sheet.left.end() ? 0 : found->second);
-    }
-    const bool is_last = ++sheet.readers == ranks.size() || !missing.empty();
-    if (is_last) sheets_.erase(key);
-    if (missing.empty()) return all;
-    return Status(Code::timed_out,
-                  fmt::format("{} {} not come; every rank that is to go on has to call this",
-                              bootstrap::ranks_text(missing), missing.size() == 1 ? "has" : "have"),
-                  Scope::call);
-  }
-
- private:
-  struct Sheet {
-    std::map<Rank, std::uint64_t> left;
-    std::size_t readers = 0;
-  };
-  std::mutex mutex_;
-  std::condition_variable has_news_;
-  std::map<Key, std::shared_ptr<Sheet>> sheets_;
-};
-
 // Where the rooms of these ranks are, told past the parent, which may have ended.
-Result<std::vector<std::uint64_t>> exchange_rooms(const Side& parent, const Part& part, std::uint64_t at,
-                                                  Deadline deadline) {
+Result<std::vector<std::uint64_t>> exchange_rooms(Side& parent, const Part& part, std::uint64_t at, Deadline deadline) {
   std::vector<std::uint64_t> rooms;
-  Outside* const outside = parent.outside();
   Bytes mine;
   append_number(mine, at);
-  outside->offer(part.name, mine);
+  offer(parent, part.name, mine);
   for (const Rank rank : part.ranks) {
     rooms.push_back(rank == parent.rank() ? at : 0);
     if (rank == parent.rank() || parent.peers()[static_cast<std::size_t>(rank)].is_remote) continue;
-    TUTTI_ASSIGN(const Bytes theirs, outside->obtain(rank, part.name, deadline));
+    TUTTI_ASSIGN(const Bytes theirs, obtain(parent, rank, part.name, deadline));
     const auto place = ByteReader(theirs).number<std::uint64_t>();
     if (!place) return Status(Code::internal, fmt::format("rank {} told nonsense of its memory", rank));
     rooms.back() = *place;
@@ -243,18 +188,10 @@ Result<std::unique_ptr<Side>> start_part(Side& parent, std::vector<Rank> ranks, 
   part.ranks = std::move(ranks);
   TUTTI_ASSIGN(const Room room, take_room(parent, static_cast<Rank>(part.ranks.size())));
   part.room = room.memory;
-  if (parent.outside() != nullptr) {
-    part.name = name_of_part(parent.outside()->name(), moment, kNoColorOfPart);
-    for (const Rank rank : part.ranks) part.name = name_of_part(part.name, static_cast<std::uint64_t>(rank), 0);
-    TUTTI_ASSIGN(part.memory, exchange_rooms(parent, part, room.at, deadline));
-    return make_part(parent, std::move(part));
-  }
-  if (!parent.is_one_process())
-    return Status(Code::unsupported,
-                  "a part of a communicator that was started through a file or socket cannot be made without the "
-                  "others; split it, or start with \"tcp:\" and the text of an Identifier");
-  const Board::Key key = {parent.block_of(part.ranks.front()), moment};
-  TUTTI_ASSIGN(part.memory, Board::of_process().exchange(key, part.ranks, parent.rank(), room.at, deadline));
+  const std::uint64_t family = parent.outside() != nullptr ? parent.outside()->name() : 0;
+  part.name = name_of_part(family, moment, kNoColorOfPart);
+  for (const Rank rank : part.ranks) part.name = name_of_part(part.name, static_cast<std::uint64_t>(rank), 0);
+  TUTTI_ASSIGN(part.memory, exchange_rooms(parent, part, room.at, deadline));
   return make_part(parent, std::move(part));
 }
 

@@ -124,7 +124,7 @@ TEST(CudaDevices, PeersAreEnabledOnceAndDisabledOnce) {
   EXPECT_EQ(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 1), cudaSuccess);
   EXPECT_EQ(value, 1);
   EXPECT_EQ(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 1, 1), cudaErrorInvalidDevice);
-  EXPECT_EQ(cudaDeviceGetP2PAttribute(&value, static_cast<cudaDeviceP2PAttr>(42), 0, 1), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaDeviceGetP2PAttribute(&value, static_cast<cudaDeviceP2PAttr>(7), 0, 1), cudaErrorInvalidValue);
 }
 
 TEST(CudaDevices, WaitingForOneWaitsForAllItsStreamsAndNoOthers) {
@@ -183,8 +183,8 @@ TEST(CudaErrors, HaveNamesAndWords) {
   EXPECT_STREQ(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory");
   EXPECT_STREQ(cudaGetErrorString(cudaErrorPeerAccessAlreadyEnabled), "peer access already enabled");
   EXPECT_STREQ(cudaGetErrorName(cudaErrorUnknown), "cudaErrorUnknown");
-  EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(12345)), "unrecognized error code");
-  EXPECT_STREQ(cudaGetErrorString(static_cast<cudaError_t>(12345)), "unrecognized error code");
+  EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(1000)), "unrecognized error code");
+  EXPECT_STREQ(cudaGetErrorString(static_cast<cudaError_t>(1000)), "unrecognized error code");
 }
 
 // Runs in a process of its own, because settings are read once.

@@ -61,8 +61,8 @@ Outcome enqueue_function(const StreamPointer& stream, std::function<void()> func
 Outcome check_not_captured(const StreamPointer& stream) {
   const auto recording = stream->recording();
   if (recording == nullptr) {
-    const auto order = Devices::of_process().order_of(stream);
-    return order.size() > 1 ? check_capture_of_others(order) : Outcome();
+    if (stream->kind() != device::HostStream::Kind::legacy) return {};
+    return check_capture_of_others(Devices::of_process().order_of(stream));
   }
   recording->capture().invalidate();
   return {cudaErrorStreamCaptureUnsupported,
@@ -88,8 +88,11 @@ Outcome check_may_wait() {
 
 Outcome synchronize(const StreamPointer& stream) {
   TUTTI_CUDART_TRY(check_may_wait());
-  const auto order = Devices::of_process().order_of(stream);
-  for (const auto& one : order) one->synchronize(Deadline::never());
+  if (stream->kind() != device::HostStream::Kind::legacy) {
+    stream->synchronize(Deadline::never());
+    return take_failure(*stream);
+  }
+  for (const auto& one : Devices::of_process().order_of(stream)) one->synchronize(Deadline::never());
   return take_failure(*stream);
 }
 

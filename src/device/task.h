@@ -42,9 +42,10 @@ class Task {
 
  private:
   friend class Executor;
-  std::vector<std::shared_ptr<HostStream>> streams_;  // whose order it stands in
-  std::atomic<std::size_t> not_first_in_ = 0;         // of them
-  std::atomic<bool> is_claimed_ = false;              // by the thread that runs it now
+  std::shared_ptr<HostStream> stream_;               // whose order it stands in
+  std::vector<std::shared_ptr<HostStream>> others_;  // likewise; hardly ever any
+  std::atomic<std::size_t> not_first_in_ = 0;        // of them
+  std::atomic<bool> is_claimed_ = false;             // by the thread that runs it now
 };
 
 // Done at once when its turn has come.

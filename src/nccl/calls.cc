@@ -19,37 +19,51 @@ Result<DataType> data_type_of(ncclDataType_t type) {
   return invalid_argument(fmt::format("{} is no data type; ncclInt8 to ncclFloat8e5m2 are", static_cast<int>(type)));
 }
 
-Status collective(const CommRef& comm, cudaStream_t handle, const Call& call) {
-  auto stream = device::Devices::of_process().find_stream(handle, comm->device);
+namespace {
+
+Result<std::shared_ptr<device::HostStream>> stream_of(const ncclComm& comm, cudaStream_t handle) {
+  auto stream = device::Devices::of_process().find_stream(handle, comm.device);
   if (stream == nullptr)
     return invalid_argument(
         fmt::format("{} is no stream, or one that was destroyed", static_cast<const void*>(handle)));
-  if (stream->device() != comm->device)
-    return {Code::invalid_usage, fmt::format("the stream is one of device {}, and rank {} of the communicator uses "
-                                             "device {}; use a stream of that device",
-                                             stream->device(), comm->rank, comm->device)};
-  TUTTI_TRY(comm->side->validate(call));
-  return enqueue({.comm = comm, .stream = std::move(stream), .call = call});
+  if (stream->device() != comm.device)
+    return Status(Code::invalid_usage, fmt::format("the stream is one of device {}, and rank {} of the communicator "
+                                                   "uses device {}; use a stream of that device",
+                                                   stream->device(), comm.rank, comm.device));
+  return stream;
 }
 
-Status collective(ncclComm_t handle, cudaStream_t stream, Call call, const Asked& asked) {
+}  // namespace
+
+Status collective(const CommRef& comm, cudaStream_t handle, const Call& call) {
+  TUTTI_ASSIGN(const auto stream, stream_of(*comm, handle));
+  TUTTI_TRY(comm->side->validate(call));
+  if (try_enqueue_plain(comm, stream, call)) [[likely]]
+    return {};
+  return enqueue({.comm = comm, .stream = stream, .call = call});
+}
+
+Status collective(ncclComm_t handle, cudaStream_t stream, Call call, const Asked& asked,
+                  std::shared_ptr<const void> keeps) {
   TUTTI_ASSIGN(const CommRef comm, find(handle));
   TUTTI_TRY(comm->readiness());
   TUTTI_ASSIGN(call.type, data_type_of(asked.type));
-  const bool is_message = call.collective == Collective::send_receive;
-  if (is_message && call.in != nullptr) call.root = comm->rank;
-  Factor factor;
-  if (plan::reduces(call.collective)) TUTTI_TRY(choose_reduction(*comm, asked, call, factor));
-  // An empty collective is nothing, whatever the others do; an empty message is one that the other side takes.
-  if (call.count == 0 && !is_message) return comm->side->validate(call);
-  if (!factor) return collective(comm, stream, call);
-  auto found = device::Devices::of_process().find_stream(stream, comm->device);
-  if (found == nullptr) return collective(comm, stream, call);  // which says so
-  TUTTI_TRY(comm->side->validate(call));
-  return enqueue({.comm = comm, .stream = std::move(found), .call = call, .factor = std::move(factor)});
+  call.timeout = comm->call_timeout.load(std::memory_order_relaxed);
+  const bool is_plain = keeps == nullptr && asked.op >= 0 && asked.op < ncclNumOps && call.count > 0;
+  if (is_plain) [[likely]] {
+    if (plan::reduces(call.collective)) call.reduction = built_in(asked.op);
+    return collective(comm, stream, call);
+  }
+  Enqueued enqueued{.comm = comm, .stream = {}, .call = call, .keeps = std::move(keeps)};
+  if (plan::reduces(call.collective)) TUTTI_TRY(choose_reduction(asked, enqueued));
+  TUTTI_TRY(comm->side->validate(enqueued.call));
+  // An empty collective is nothing, whatever the others do.
+  if (call.count == 0 && call.counts.empty()) return {};
+  TUTTI_ASSIGN(enqueued.stream, stream_of(*comm, stream));
+  return enqueue(std::move(enqueued));
 }
 
-ncclResult_t answer_call(std::string_view name, const Status& status) {
+ncclResult_t answer_call(std::string_view name, const Status& status) noexcept {
   if (status) [[likely]]
     return ncclSuccess;
   spoil_group(status);
@@ -64,21 +78,13 @@ Status message(ncclComm_t handle, cudaStream_t stream, Call call, ncclDataType_t
   TUTTI_TRY(comm->readiness());
   TUTTI_ASSIGN(call.type, data_type_of(type));
   call.collective = Collective::send_receive;
+  call.timeout = comm->call_timeout.load(std::memory_order_relaxed);
   const Rank other = call.peer;
   if (other < 0 || other >= comm->size)
     return invalid_argument(fmt::format("peer {} is not one of {} ranks", other, comm->size));
   call.root = is_sender ? comm->rank : other;
   call.peer = is_sender ? other : comm->rank;
   return collective(comm, stream, call);
-}
-
-template <class Body>
-ncclResult_t guarded(std::string_view name, Body&& body) noexcept {
-  try {
-    return answer_call(name, body());
-  } catch (const std::exception& problem) {
-    return refuse(name, Status(Code::out_of_memory, problem.what(), Scope::call));
-  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "device/host/executor.h"
 #include "nccl/result.h"
+#include "nccl/windows.h"
 #include "os/clock.h"
 
 namespace tutti::nccl {
@@ -16,6 +17,7 @@ namespace {
 struct Handles {
   std::shared_mutex mutex;
   std::unordered_map<ncclComm_t, CommRef> comms;
+  std::atomic<std::uint64_t> version = 0;  // grows when one goes
 };
 
 Handles& handles() {
@@ -35,10 +37,24 @@ ncclComm_t publish(CommRef comm) {
 
 Result<CommRef> find(ncclComm_t handle) {
   if (handle == nullptr) return invalid_argument("the communicator is NULL");
-  const std::shared_lock lock(handles().mutex);
-  const auto found = handles().comms.find(handle);
-  if (found != handles().comms.end()) [[likely]]
+  // Most calls of a thread are about the communicator that the last one was about.
+  struct Last {
+    ncclComm_t handle = nullptr;
+    std::uint64_t version = 0;
+    std::weak_ptr<ncclComm> comm;
+  };
+  thread_local Last last;
+  Handles& all = handles();
+  // acquire: whoever has heard of a destruction sees it
+  const std::uint64_t version = all.version.load(std::memory_order_acquire);
+  if (last.handle == handle && last.version == version) [[likely]]
+    if (auto comm = last.comm.lock()) return comm;
+  const std::shared_lock lock(all.mutex);
+  const auto found = all.comms.find(handle);
+  if (found != all.comms.end()) {
+    last = {handle, version, found->second};
     return found->second;
+  }
   return invalid_argument(
       fmt::format("{} is no communicator, or one that was destroyed", static_cast<const void*>(handle)));
 }
@@ -46,6 +62,7 @@ Result<CommRef> find(ncclComm_t handle) {
 CommRef withdraw(ncclComm_t handle) {
   const std::lock_guard lock(handles().mutex);
   const auto node = handles().comms.extract(handle);
+  handles().version.fetch_add(1, std::memory_order_release);
   return node ? node.mapped() : nullptr;
 }
 
@@ -57,6 +74,15 @@ using tutti::Status;
 void ncclComm::fail(const Status& why) {
   const std::lock_guard lock(mutex);
   if (failure) failure = why;
+}
+
+void ncclComm::ended(const Status& status, tutti::device::HostStream& stream) {
+  if (!status) [[unlikely]] {
+    fail(status);
+    // A program that looks only at its streams learns it as well; one that has aborted knows.
+    if (status.code() != Code::aborted) stream.fail(status);
+  }
+  completed.fetch_add(1, std::memory_order_release);
 }
 
 Status ncclComm::first_failure() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,24 +11,41 @@
 #include <string>
 #include <vector>
 
+#include <nccl.h>
+#include "comm/bundle.h"
 #include "comm/side.h"
-#include "nccl.h"
 #include "nccl/config.h"
 #include "tutti/status.h"
 
 namespace tutti::nccl {
 
-// An operation that a program has made for a communicator: a sum of products with a scalar.
-struct PreMulSum {
+// A reduction in the program's own code.
+struct MadeOperation {
+  std::string name;
+  CustomOperation custom;  // refers to the name
+};
+
+// An operation that a program has made for a communicator: a sum of products with a scalar, or its own.
+struct ProgramOperation {
   ncclDataType_t type = ncclFloat32;
   std::optional<double> factor = {};  // nothing: it lies at `scalar` and is read when the collective runs
   const void* scalar = nullptr;
+  std::shared_ptr<const MadeOperation> custom = {};  // shared with calls that use it
 };
+
+// Memory that a program has named.
+struct Registration {
+  void* buffer = nullptr;
+  std::size_t bytes = 0;
+};
+
+struct Window;
+class OneSided;
 
 }  // namespace tutti::nccl
 
 // A mutex because any thread may ask how a communicator is.
-struct ncclComm {
+struct ncclComm final : tutti::comm::CallEnding {
   enum class State : std::uint8_t {
     starting,   // somebody makes it
     ready,      // side is there
@@ -46,13 +64,18 @@ struct ncclComm {
   std::atomic<std::uint64_t> submitted = 0;
   std::atomic<std::uint64_t> completed = 0;
   std::atomic<std::uint64_t> shrinks = 0;  // how many of it were made
+  std::atomic<bool> is_suspended = false;
+  std::atomic<std::chrono::nanoseconds> call_timeout = std::chrono::nanoseconds(0);  // 0: as the environment says
 
   std::mutex mutex;
-  tutti::Status failure;                             // the first of a call, or of making it
-  std::map<int, tutti::nccl::PreMulSum> operations;  // by number
+  tutti::Status failure;                                    // the first of a call, or of making it
+  std::map<int, tutti::nccl::ProgramOperation> operations;  // by number
   int operation_count = 0;
-  std::map<void*, std::size_t> registrations;  // handles and their bytes
+  std::map<const void*, std::unique_ptr<tutti::nccl::Registration>> registrations;  // by handle
+  std::map<const void*, std::shared_ptr<tutti::nccl::Window>> windows;              // likewise
+  std::shared_ptr<tutti::nccl::OneSided> one_sided;                                 // made at the first use
 
+  void ended(const tutti::Status& status, tutti::device::HostStream& stream) override;
   void fail(const tutti::Status& why);
   // What calls on it return now: success, or why they cannot.
   tutti::Status readiness() const;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "nccl.h"
+#include <nccl.h>
 #include "tutti/status.h"
 
 namespace tutti::nccl {

@@ -143,15 +143,6 @@ std::string remark_on(std::string_view name) {
                      suggestion.empty() ? "; 'tutti env --nccl' lists those that are" : suggestion);
 }
 
-void read_files() {
-  for (const std::string& file : settings_files(os::environment_variable)) {
-    for (const FileSetting& setting : read_settings(file)) {
-      const bool is_ours = setting.name.starts_with("NCCL_") || setting.name.starts_with("TUTTI_");
-      if (is_ours) os::supply_variable(setting.name, setting.value);
-    }
-  }
-}
-
 // UCX reads its settings itself, so they go to the environment of the process, as NCCL's own files of settings do.
 void bring_about(const Environment& environment) {
   for (const Consequence& consequence : environment.consequences) {
@@ -178,6 +169,15 @@ Status tell(const Environment& environment) {
 }
 
 }  // namespace
+
+void read_settings_files() {
+  for (const std::string& file : settings_files(os::environment_variable)) {
+    for (const FileSetting& setting : read_settings(file)) {
+      const bool is_ours = setting.name.starts_with("NCCL_") || setting.name.starts_with("TUTTI_");
+      if (is_ours) os::supply_variable(setting.name, setting.value);
+    }
+  }
+}
 
 Result<Environment> read_environment(const KnobLookup& lookup, std::span<const std::string> adapters) {
   Reader reader(lookup);
@@ -212,7 +212,7 @@ std::vector<std::string> remarks(const KnobLookup& lookup, std::span<const std::
 
 Result<Environment> environment_of_process() {
   static std::once_flag files;
-  std::call_once(files, read_files);
+  std::call_once(files, read_settings_files);
   TUTTI_ASSIGN(Environment environment, read_environment(os::environment_variable, find_adapters()));
   static std::once_flag consequences;
   Status told;

@@ -28,6 +28,9 @@ struct Environment {
   std::vector<Consequence> consequences;   // whether or not the setting itself has a value, which then counts
 };
 
+// What the files of settings say counts from now on where the environment says nothing.
+void read_settings_files();
+
 // Fails with every bad value in one line. `adapters` as find_adapters() gives them.
 Result<Environment> read_environment(const KnobLookup& lookup, std::span<const std::string> adapters);
 

@@ -85,7 +85,7 @@ constexpr auto kVariables = std::to_array<Variable>({
     none("NCCL_GRAPH_REGISTER", kGraphs),
     none("NCCL_GRAPH_STREAM_ORDERING", kGraphs),
     none("NCCL_GROUP_CUDA_STREAM", kLaunches),
-    none("NCCL_HOSTID", kTopology),
+    none("NCCL_HOSTID", "hosts are told apart by what their kernels say"),
     none("NCCL_IB_ADAPTIVE_ROUTING", kUcx),
     none("NCCL_IB_ADDR_FAMILY", kUcx),
     none("NCCL_IB_ADDR_RANGE", kUcx),

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "nccl.h"
+#include <nccl.h>
 #include "nccl/group.h"
 #include "tutti/status.h"
 

@@ -65,11 +65,7 @@ comm::Submission submission_of(const std::vector<Enqueued>& calls) {
   }
   for (const CommRef& comm : comms) comm->submitted.fetch_add(1, std::memory_order_relaxed);
   submission.on_end = [comms = std::move(comms), streams = submission.streams](const Status& status) {
-    for (const CommRef& comm : comms) {
-      if (!status) comm->fail(status);
-      comm->completed.fetch_add(1, std::memory_order_release);
-    }
-    // A program that looks only at its streams learns it as well; one that has aborted knows.
+    for (const CommRef& comm : comms) comm->ended(status, *streams.front());
     if (status || status.code() == Code::aborted) return;
     for (const auto& stream : streams) stream->fail(status);
   };
@@ -206,6 +202,15 @@ ncclResult_t make(std::vector<Making> makings) {
 }
 
 }  // namespace
+
+bool try_enqueue_plain(const CommRef& comm, const std::shared_ptr<device::HostStream>& stream, const Call& call) {
+  const bool is_plain = group.depth == 0 && stream->kind() != device::HostStream::Kind::legacy &&
+                        stream->recording() == nullptr && !comm::Side::is_nothing(call);
+  if (!is_plain) return false;
+  comm->submitted.fetch_add(1, std::memory_order_relaxed);
+  comm::submit_one(comm->side, call, stream, comm);
+  return true;
+}
 
 Status enqueue(Enqueued enqueued) {
   if (group.depth > 0) {

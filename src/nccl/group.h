@@ -9,7 +9,7 @@
 #include "comm/bundle.h"
 #include "device/host/stream.h"
 #include "nccl/comm.h"
-#include "tutti/identifier.h"
+#include "tutti/communicator.h"
 
 namespace tutti::nccl {
 
@@ -33,6 +33,8 @@ struct Making {
 
 // Begins it now, or at the end of the group. Success of a communicator that does not block means: in progress.
 Status enqueue(Enqueued enqueued);
+// The same for a call that nothing has to be known of but itself; false: it is not of that kind, and not begun.
+bool try_enqueue_plain(const CommRef& comm, const std::shared_ptr<device::HostStream>& stream, const Call& call);
 ncclResult_t begin(Making making);
 // A call of the open group has failed: nothing of it will be done.
 void spoil_group(const Status& why);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 
 #include "base/number.h"
@@ -46,15 +47,17 @@ double scalar_of(DataType type, const void* scalar) {
 
 }  // namespace
 
-Status choose_reduction(ncclComm& comm, const Asked& asked, Call& call, Factor& factor) {
-  switch (asked.op) {
-    case ncclSum: call.reduction = Op::sum; return {};
-    case ncclProd: call.reduction = Op::product; return {};
-    case ncclMax: call.reduction = Op::max; return {};
-    case ncclMin: call.reduction = Op::min; return {};
-    case ncclAvg: call.reduction = Op::average; return {};
-    case ncclNumOps:
-    case ncclMaxRedOp: break;
+Op built_in(ncclRedOp_t op) {
+  static constexpr std::array kBuiltIn = {Op::sum, Op::product, Op::max, Op::min, Op::average};
+  return kBuiltIn[static_cast<std::size_t>(op)];
+}
+
+Status choose_reduction(const Asked& asked, Enqueued& enqueued) {
+  ncclComm& comm = *enqueued.comm;
+  Reduction& reduction = enqueued.call.reduction;
+  if (asked.op >= 0 && asked.op < ncclNumOps) {
+    reduction = built_in(asked.op);
+    return {};
   }
   const std::lock_guard lock(comm.mutex);
   const auto found = comm.operations.find(static_cast<int>(asked.op));
@@ -63,16 +66,34 @@ Status choose_reduction(ncclComm& comm, const Asked& asked, Call& call, Factor& 
         fmt::format("{} is no operation of this communicator; ncclSum to ncclAvg are, and what "
                     "ncclRedOpCreatePreMulSum made for it and ncclRedOpDestroy has not ended",
                     static_cast<int>(asked.op)));
-  const PreMulSum& operation = found->second;
+  const ProgramOperation& operation = found->second;
   if (operation.type != asked.type)
     return invalid_argument(fmt::format("the operation was made for {}, and the call is for {}",
                                         name_of(static_cast<DataType>(operation.type)),
                                         name_of(static_cast<DataType>(asked.type))));
-  call.reduction = Reduction::scaled(operation.factor.value_or(1));
+  if (operation.custom != nullptr) {
+    reduction = Reduction(operation.custom->custom);
+    // Both may be needed: counts and the operation.
+    enqueued.keeps = std::make_shared<std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
+        std::move(enqueued.keeps), operation.custom);
+    return {};
+  }
+  reduction = Reduction::scaled(operation.factor.value_or(1));
   if (!operation.factor)
-    factor = [type = static_cast<DataType>(operation.type), scalar = operation.scalar] {
+    enqueued.factor = [type = static_cast<DataType>(operation.type), scalar = operation.scalar] {
       return scalar_of(type, scalar);
     };
+  return {};
+}
+
+Status add_operation(ncclComm& comm, ProgramOperation operation, ncclRedOp_t& op) {
+  const std::lock_guard lock(comm.mutex);
+  if (comm.operations.size() >= kOperationsMax)
+    return {Code::invalid_usage,
+            fmt::format("the communicator has {} operations; destroy those that are no longer used", kOperationsMax)};
+  const int number = ncclNumOps + comm.operation_count++ % (ncclMaxRedOp - ncclNumOps);
+  comm.operations[number] = std::move(operation);
+  op = static_cast<ncclRedOp_t>(number);
   return {};
 }
 
@@ -92,16 +113,9 @@ TUTTI_NCCL_DEFINE(RedOpCreatePreMulSum, (ncclRedOp_t * op, void* scalar, ncclDat
                       static_cast<int>(residence)));
     TUTTI_ASSIGN(const CommRef comm, find(handle));
     TUTTI_ASSIGN(const tutti::DataType type, data_type_of(datatype));
-    PreMulSum operation{.type = datatype, .scalar = scalar};
+    ProgramOperation operation{.type = datatype, .scalar = scalar};
     if (residence == ncclScalarHostImmediate) operation.factor = scalar_of(type, scalar);
-    const std::lock_guard lock(comm->mutex);
-    if (comm->operations.size() >= kOperationsMax)
-      return {tutti::Code::invalid_usage,
-              fmt::format("the communicator has {} operations; destroy those that are no longer used", kOperationsMax)};
-    const int number = ncclNumOps + comm->operation_count++ % (ncclMaxRedOp - ncclNumOps);
-    comm->operations[number] = operation;
-    *op = static_cast<ncclRedOp_t>(number);
-    return {};
+    return add_operation(*comm, std::move(operation), *op);
   });
 }
 

@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <vector>
 
 #include "comm/start.h"
+#include "device/host/devices.h"
 #include "nccl/group.h"
 #include "nccl/result.h"
 #include "nccl/start.h"
@@ -113,6 +116,64 @@ Result<Making> shrink(ncclComm_t handle, const Shrinking& shrinking, ncclComm_t*
   return making;
 }
 
+// What a rank tells the others when a communicator grows: the identifier, where it has it.
+struct Offer {
+  std::uint8_t has_identifier = 0;
+  std::array<std::byte, Identifier::kBytes> identifier = {};
+};
+
+// One of the ranks has it.
+Result<Identifier> share_identifier(comm::Side& parent, const std::optional<Identifier>& own) {
+  Offer mine;
+  if (own) {
+    mine.has_identifier = 1;
+    std::ranges::copy(own->bytes(), mine.identifier.begin());
+  }
+  std::vector<Offer> all(static_cast<std::size_t>(parent.size()));
+  const Call call{.collective = plan::Collective::all_gather,
+                  .in = &mine,
+                  .out = all.data(),
+                  .count = sizeof(Offer),
+                  .type = DataType::uint8};
+  TUTTI_TRY(parent.run(call));
+  const auto found = std::ranges::find(all, 1, &Offer::has_identifier);
+  if (found == all.end())
+    return Status(Code::invalid_usage,
+                  "no rank has given an identifier; one of them gets it by ncclCommGetUniqueId and passes it on");
+  return Identifier::of(found->identifier);
+}
+
+struct Growing {
+  int size;
+  const ncclUniqueId* id;
+  int rank;
+};
+
+// Of a rank that is in already; newcomers start as if it were new.
+Result<Making> grow(ncclComm_t handle, const Growing& growing, ncclComm_t* newcomm, const ncclConfig_t* config) {
+  TUTTI_ASSIGN(const CommRef parent, find(handle));
+  TUTTI_TRY(parent->readiness());
+  if (growing.size <= parent->size)
+    return invalid_argument(fmt::format("a communicator of {} ranks cannot grow to {}", parent->size, growing.size));
+  if (growing.rank != -1 && growing.rank != parent->rank)
+    return invalid_argument(
+        fmt::format("rank {} of the communicator keeps its rank; give -1, not {}", parent->rank, growing.rank));
+  std::optional<Identifier> own;
+  if (growing.id != nullptr) {
+    TUTTI_ASSIGN(own, identifier_of(*growing.id));
+  }
+  TUTTI_ASSIGN(Making making, derive(*parent, newcomm, config));
+  making.make = [parent, comm = making.comm, own, size = growing.size]() -> Result<std::shared_ptr<comm::Side>> {
+    TUTTI_ASSIGN(const Identifier identifier, share_identifier(*parent->side, own));
+    CommunicatorOptions options = parent->side->options();
+    options.rank = parent->rank;
+    options.size = size;
+    options.store = "tcp:" + identifier.text();
+    return seated(comm, comm::start(options, parent->side->network()));
+  };
+  return making;
+}
+
 }  // namespace
 }  // namespace tutti::nccl
 
@@ -127,4 +188,27 @@ TUTTI_NCCL_DEFINE(CommShrink, (ncclComm_t comm, int* excludeRanksList, int exclu
                                ncclConfig_t* config, int shrinkFlags)) {
   const Shrinking shrinking{.excluded = excludeRanksList, .count = excludeRanksCount, .flags = shrinkFlags};
   return finish("ncclCommShrink", newcomm, shrink(comm, shrinking, newcomm, config));
+}
+
+TUTTI_NCCL_DEFINE(CommGetUniqueId, (ncclComm_t handle, ncclUniqueId* uniqueId)) {
+  return answer("ncclCommGetUniqueId", [&]() -> Status {
+    if (uniqueId == nullptr) return tutti::invalid_argument("the place for the identifier is NULL");
+    TUTTI_ASSIGN(const CommRef comm, find(handle));
+    TUTTI_TRY(comm->readiness());
+    TUTTI_ASSIGN(const tutti::Identifier identifier, tutti::Identifier::create());
+    std::memcpy(uniqueId->internal, identifier.bytes().data(), sizeof(uniqueId->internal));
+    return {};
+  });
+}
+
+TUTTI_NCCL_DEFINE(CommGrow, (ncclComm_t comm, int nRanks, const ncclUniqueId* uniqueId, int rank, ncclComm_t* newcomm,
+                             ncclConfig_t* config)) {
+  if (comm != nullptr)
+    return finish("ncclCommGrow", newcomm, grow(comm, {.size = nRanks, .id = uniqueId, .rank = rank}, newcomm, config));
+  if (uniqueId == nullptr)
+    return refuse("ncclCommGrow", tutti::invalid_argument("a newcomer needs the identifier that a rank of the "
+                                                          "communicator got by ncclCommGetUniqueId"));
+  const int device = tutti::device::Devices::of_process().current();
+  return start("ncclCommGrow", newcomm,
+               {.place = {.device = device, .rank = rank, .size = nRanks}, .id = *uniqueId, .config = config});
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "nccl.h"
+#include <nccl.h>
 #include "tutti/status.h"
 
 namespace tutti::nccl {

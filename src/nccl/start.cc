@@ -12,9 +12,16 @@
 #include "nccl/group.h"
 #include "nccl/result.h"
 #include "nccl/start.h"
-#include "tutti/identifier.h"
+#include "tutti/communicator.h"
 
 namespace tutti::nccl {
+namespace {
+
+thread_local std::chrono::nanoseconds start_timeout{0};
+
+}  // namespace
+
+void set_start_timeout(std::chrono::nanoseconds timeout) { start_timeout = timeout; }
 
 Result<Identifier> identifier_of(const ncclUniqueId& id) {
   auto identifier = Identifier::of(std::as_bytes(std::span(id.internal)));
@@ -34,6 +41,7 @@ Result<CommunicatorOptions> standard_options() {
   TUTTI_ASSIGN(const Environment environment, environment_of_process());
   CommunicatorOptions options;
   apply(environment, options);
+  options.start_timeout = start_timeout;
   return options;
 }
 

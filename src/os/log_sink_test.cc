@@ -46,6 +46,43 @@ class LogSink : public testing::Test {
   fs::path folder;
 };
 
+TEST_F(LogSink, LinesBeginWithTheTimeWhereAFormatIsGiven) {
+  const auto knobs = Knobs::read([&](std::string_view name) -> std::optional<std::string> {
+    if (name == "TUTTI_LOG_FILE") return folder / "log";
+    if (name == "TUTTI_LOG_TIME") return "<time>_";
+    return std::nullopt;
+  });
+  ASSERT_TRUE(knobs) << knobs.status().text();
+  ASSERT_TRUE(install_log(*knobs));
+  log::write(LogLevel::warning, 1, "text");
+  log::write(LogLevel::warning, 1, std::string(10000, 'x'));
+  ASSERT_TRUE(install_log(knobs_with("warning", folder / "log")));
+  log::write(LogLevel::warning, 1, "text");
+  const auto lines = lines_of(folder / "log");
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0], "<time> tutti: [1] warning: text");
+  EXPECT_EQ(lines[1].size() + 1, log::kLineBytesMax);
+  EXPECT_EQ(lines[2], "tutti: [1] warning: text");
+}
+
+TEST_F(LogSink, TheTimeHasFractionsOfASecondAndBlanks) {
+  const std::chrono::system_clock::time_point when(std::chrono::milliseconds(1234));
+  EXPECT_EQ(log_time_text("[%S.%3f]_", when), "[01.234] ");
+  EXPECT_EQ(log_time_text("%1f %9f %%3f", when), "2 234000000 %3f");
+  EXPECT_EQ(log_time_text(std::string(1000, 'x'), when), "");
+}
+
+TEST_F(LogSink, AnAreaThatDoesNotExistIsNamedWithItsVariable) {
+  const auto knobs = Knobs::read([](std::string_view name) -> std::optional<std::string> {
+    if (name == "NCCL_DEBUG_SUBSYS") return "NET,COL";
+    return std::nullopt;
+  });
+  ASSERT_TRUE(knobs) << knobs.status().text();
+  const Status status = install_log(*knobs);
+  EXPECT_NE(status.text().find("NCCL_DEBUG_SUBSYS"), std::string_view::npos) << status.text();
+  EXPECT_NE(status.text().find("'COL' is no area of the log"), std::string_view::npos) << status.text();
+}
+
 TEST_F(LogSink, FileNamesHoldHostAndProcess) {
   EXPECT_EQ(*log_file_path("/tmp/%h.%p.100%%", "node7", 42), "/tmp/node7.42.100%");
   EXPECT_EQ(log_file_path("log.%d", "node7", 42).status().text(),

@@ -172,6 +172,22 @@ TEST(Meeting, AMistakeOfOneRankIsToldToAll) {
   }
 }
 
+// At a fixed address the next meeting begins when this one is over; until then they go on trying.
+TEST(Meeting, WhoComesEarlyToTheNextMeetingIsNotRefused) {
+  World world(10);
+  Start start(world, 2, MeetingPlace::rank_0);
+  const bootstrap::Meeting::Settings settings{.version = "1.0", .is_used_again = true};
+  start.set_meeting(world.spawn(
+      [&](tutti::World& its, const Contact&) { return std::make_unique<bootstrap::Meeting>(its, settings); }));
+  start.begin_all();
+  ASSERT_TRUE(world.run_until([&] { return start.all_ended(); }, after(world.now(), 4s)));
+  EXPECT_EQ(fault_of(start, 1, 1), "");
+  start.timeout = 10s;
+  start.begin(1, 2);
+  ASSERT_TRUE(world.run_until([&] { return start.all_ended(); }, after(world.now(), 20s)));
+  EXPECT_EQ(start.outcomes[2]->status.code(), Code::timed_out) << start.outcomes[2]->status.text();
+}
+
 TEST(Meeting, WhoComesWhenAllAreThereIsRefusedAlone) {
   World world(10);
   Start start(world, 2, MeetingPlace::launcher);

@@ -20,12 +20,17 @@ endfunction()
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 foreach(path bin/tutti include/tutti/plan.h include/tutti/version.h share/man/man1/tutti.1
              share/bash-completion/completions/tutti share/zsh/site-functions/_tutti
-             share/fish/vendor_completions.d/tutti.fish share/tutti/topologies)
+             share/fish/vendor_completions.d/tutti.fish share/tutti/topologies
+             include/tutti-cudart/cuda_runtime.h ${LIBDIR}/tutti/cudart/libcudart.so)
   if(NOT EXISTS ${prefix}/${path})
     message(FATAL_ERROR "${path} was not installed")
   endif()
 endforeach()
 run(${prefix}/bin/tutti --version)
+
+if(EXISTS ${prefix}/include/cudart OR EXISTS ${prefix}/include/cuda_runtime.h)
+  message(FATAL_ERROR "the headers of the CUDA runtime lie where programs get them unasked")
+endif()
 
 run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${PLACE}/by_cmake -D CMAKE_PREFIX_PATH=${prefix}
     -D CMAKE_BUILD_TYPE=${CONFIG} -D CMAKE_CXX_COMPILER=${COMPILER})
@@ -46,3 +51,10 @@ run(${COMPILER} -std=c++20 ${SOURCE}/program.cc ${flags} -o ${PLACE}/by_pkgconfi
 set(ENV{LD_LIBRARY_PATH} ${prefix}/${LIBDIR})
 run(${PLACE}/by_pkgconfig/program)
 expect_plan("${output}")
+
+# As docs/guide/virtual-devices.md says.
+set(ENV{LD_LIBRARY_PATH} "")
+set(cudart ${prefix}/${LIBDIR}/tutti/cudart)
+run(${COMPILER} -std=c++17 ${SOURCE}/../../cudart/program.cc -I${prefix}/include/tutti-cudart -L${cudart}
+    -Wl,-rpath,${cudart} -lcudart -pthread -o ${PLACE}/by_pkgconfig/virtual_devices)
+run(${PLACE}/by_pkgconfig/virtual_devices)

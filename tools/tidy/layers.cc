@@ -68,6 +68,11 @@ bool is_cuda_header(const Include& include) {
                                         [&](std::string_view start) { return include.path.starts_with(start); });
 }
 
+// The interfaces of others are made for programs that have the headers of CUDA, or what stands for them.
+bool is_foreign_interface(const Source& source) {
+  return source.path.starts_with("include/") && !source.path.starts_with("include/tutti/");
+}
+
 bool is_cuda_folder(const Source& source) {
   const auto parts = parts_of(source.folder().generic_string());
   return std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part.starts_with("cuda"); });
@@ -188,7 +193,7 @@ void check_layers(const Layers& layers, const Source& source, std::vector<Fault>
     if (!text::trim(source.code[i]).starts_with('#')) continue;
     const auto include = include_of(source.lines[i]);
     if (!include) continue;
-    if (is_cuda_header(*include) && !is_cuda_folder(source) && !is_example) {
+    if (is_cuda_header(*include) && !is_cuda_folder(source) && !is_foreign_interface(source) && !is_example) {
       faults.push_back({source.path, i + 1, fmt::format("<{}> outside a folder named cuda*", include->path)});
     }
     const bool is_beside = include->path.find('/') == std::string::npos;

@@ -1,4 +1,4 @@
-// `tutti env`: every setting, its value, its default, where it came from and what it means.
+// `tutti env`: every setting, its type, its value, its default, where it came from and what it means.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "os/environment.h"
 #include "os/log_sink.h"
 #include "tools/tutti/command.h"
+#include "tools/tutti/env_nccl.h"
 
 namespace tutti::tool {
 
@@ -20,6 +21,7 @@ namespace {
 
 struct EnvOptions {
   bool is_json = false;
+  bool is_nccl = false;
 };
 
 std::string_view name_of(KnobType type) {
@@ -44,6 +46,7 @@ std::string find_fault(const KnobReading& reading) {
   if (reading.variable.empty() || !reading.error.empty()) return reading.error;
   if (reading.knob->id == KnobId::socket_ifname)
     return sentence(bootstrap::parse_interface_filter(reading.text).status());
+  if (reading.knob->id == KnobId::log_areas) return sentence(parse_log_areas(reading.text).status());
   if (reading.knob->id == KnobId::log_file) return sentence(os::log_file_path(reading.text, "host", 1).status());
   return {};
 }
@@ -56,19 +59,20 @@ std::string shown(std::string_view text) {
   return line;
 }
 
-void print_row(std::size_t width, const std::array<std::string_view, 5>& cells) {
-  fmt::print("{:<22} {:<{}} {:<7} {:<22} {}\n", cells[0], cells[1], width, cells[2], cells[3], cells[4]);
+void print_row(std::size_t width, const std::array<std::string_view, 6>& cells) {
+  fmt::print("{:<22} {:<7} {:<{}} {:<7} {:<22} {}\n", cells[0], cells[1], cells[2], width, cells[3], cells[4],
+             cells[5]);
 }
 
 void print_table(const std::vector<KnobReading>& readings) {
   std::size_t width = 0;
   for (const KnobReading& reading : readings) width = std::max(width, reading.text.size());
   width = std::clamp<std::size_t>(width, 7, 40);
-  print_row(width, {"setting", "value", "default", "from", "meaning"});
+  print_row(width, {"setting", "type", "value", "default", "from", "meaning"});
   for (const KnobReading& reading : readings) {
     const Knob& knob = *reading.knob;
     const std::string_view from = reading.variable.empty() ? "default" : reading.variable;
-    print_row(width, {knob.name, shown(reading.text), shown(knob.standard), from, knob.meaning});
+    print_row(width, {knob.name, name_of(knob.type), shown(reading.text), shown(knob.standard), from, knob.meaning});
   }
 }
 
@@ -96,6 +100,7 @@ void print_json(const std::vector<KnobReading>& readings, const std::vector<std:
 }
 
 int show(const EnvOptions& options) {
+  if (options.is_nccl) return show_nccl_variables(options.is_json);
   std::vector<KnobReading> readings = read_knobs(os::environment_variable);
   for (KnobReading& reading : readings) reading.error = find_fault(reading);
   const std::vector<std::string> unknown = unknown_knobs(os::environment_names("TUTTI_"));
@@ -119,14 +124,17 @@ int show(const EnvOptions& options) {
 }  // namespace
 
 void add_env_command(CLI::App& root, Commands& commands) {
-  commands.add<EnvOptions>(
+  CLI::App& env = commands.add<EnvOptions>(
       root,
-      {"env", "List every setting: its value, its default, where the value came from and what it means.",
-       "tutti env\ntutti env --json\nTUTTI_LOG=info tutti env"},
+      {"env", "List every setting: its type, value and default, where the value came from and what it means.",
+       "tutti env\ntutti env --json\nTUTTI_LOG=info tutti env\ntutti env --nccl"},
       [](CLI::App& command, EnvOptions& options) {
         command.add_flag("--json", options.is_json, "Print one JSON object");
+        command.add_flag("--nccl", options.is_nccl,
+                         "List the variables of NCCL instead, and what becomes of them here");
       },
       show);
+  add_env_nccl_command(env, commands);
 }
 
 }  // namespace tutti::tool

@@ -65,7 +65,10 @@ std::string examples_of(const CLI::App& command) {
 
 std::string section_of(const CLI::App& command) {
   std::string text = fmt::format(".SS {}\n{}\n", roff(path_of(command)), roff(command.get_description()));
-  if (commands_of(command).empty()) text += fmt::format(".PP\n{}\n", synopsis_of(command));
+  // A command that has commands of its own runs by itself only where it takes options.
+  const auto takes_more = [&](const CLI::Option* option) { return option != command.get_help_ptr(); };
+  const bool runs = commands_of(command).empty() || !command.get_options(takes_more).empty();
+  if (runs) text += fmt::format(".PP\n{}\n", synopsis_of(command));
   for (const CLI::Option* option : command.get_options()) {
     if (option != command.get_help_ptr()) text += option_entry(*option);
   }

@@ -68,8 +68,8 @@ std::shared_ptr<HostStream> Devices::new_blocking_stream(int device, int priorit
 Devices::Handle Devices::create_stream(int device, HostStream::Kind kind, int priority) {
   auto stream = kind == HostStream::Kind::blocking ? new_blocking_stream(device, priority)
                                                    : std::make_shared<HostStream>(device, kind, priority);
-  const Handle handle = stream.get();
   const std::lock_guard lock(mutex_);
+  const auto handle = reinterpret_cast<Handle>(next_handle_ += kHandleStep);
   streams_.emplace(handle, std::move(stream));
   return handle;
 }
@@ -80,6 +80,7 @@ bool Devices::destroy_stream(Handle handle) {
   if (found == streams_.end()) return false;
   bury(found->second);
   streams_.erase(found);
+  version_.fetch_add(1, std::memory_order_release);
   return true;
 }
 
@@ -90,6 +91,7 @@ void Devices::destroy_streams_of(int device) {
     bury(entry.second);
     return true;
   });
+  version_.fetch_add(1, std::memory_order_release);
 }
 
 // With the mutex held: it is waited for as long as something is on it.
@@ -120,9 +122,22 @@ std::shared_ptr<HostStream> Devices::default_stream(Handle handle, int number) {
 
 std::shared_ptr<HostStream> Devices::find_stream(Handle handle, int device) {
   if (handle == nullptr || handle == kLegacy || handle == kPerThread) return default_stream(handle, device);
+  // Most calls of a thread are about the stream that the last one was about.
+  struct Last {
+    Handle handle = nullptr;
+    std::uint64_t version = 0;
+    std::weak_ptr<HostStream> stream;
+  };
+  thread_local Last last;
+  // acquire: whoever has heard of a destruction sees it
+  const std::uint64_t version = version_.load(std::memory_order_acquire);
+  if (last.handle == handle && last.version == version)
+    if (auto stream = last.stream.lock()) return stream;
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(handle);
-  return found == streams_.end() ? nullptr : found->second;
+  if (found == streams_.end()) return nullptr;
+  last = {handle, version, found->second};
+  return found->second;
 }
 
 std::vector<std::shared_ptr<HostStream>> Devices::streams_of(int device) {

@@ -1,6 +1,7 @@
 // The virtual devices of this process: how many there are, which one a thread uses, and the streams that a program has.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -28,7 +29,7 @@ class Devices {
   static std::uint64_t thread_number();
 
   // A handle is what C programs hold: nullptr and kLegacy are the default stream of the current device, kPerThread the
-  // one that this thread has on it.
+  // one that this thread has on it. Others are numbers that are never given twice: a destroyed stream is known as such.
   using Handle = const void*;
   static inline const Handle kLegacy = reinterpret_cast<Handle>(std::uintptr_t{1});
   static inline const Handle kPerThread = reinterpret_cast<Handle>(std::uintptr_t{2});
@@ -55,8 +56,12 @@ class Devices {
 
   struct ThreadEnd;
 
+  static constexpr std::uintptr_t kHandleStep = 16;
+
   const int count_;
   std::mutex mutex_;
+  std::atomic<std::uint64_t> version_ = 0;                // grows when streams are destroyed
+  std::uintptr_t next_handle_ = std::uintptr_t{1} << 32;  // nothing else looks like it
   std::unordered_map<Handle, std::shared_ptr<HostStream>> streams_;
   std::vector<std::shared_ptr<HostStream>> legacy_;                            // by device
   std::map<std::uint64_t, std::vector<std::shared_ptr<HostStream>>> threads_;  // by thread, then by device

@@ -45,14 +45,17 @@ Executor& Executor::of_process() {
 Executor::Executor() : cores_(static_cast<std::size_t>(os::this_machine().usable_cores)) {}
 
 void Executor::place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams) {
-  task->streams_.assign(streams.begin(), streams.end());
+  if (!streams.empty()) {
+    task->stream_ = streams.front();
+    task->others_.assign(streams.begin() + 1, streams.end());
+  }
   const std::lock_guard lock(mutex_);
   for (const auto& stream : streams) {
     if (!stream->tasks_.empty()) task->not_first_in_.fetch_add(1, std::memory_order_relaxed);
     stream->tasks_.push_back(task);
-    stream->added_.fetch_add(1, std::memory_order_release);
+    stream->added_.store(stream->added_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
-  if (task->not_first_in_ == 0) make_ready(task);
+  if (task->not_first_in_.load(std::memory_order_relaxed) == 0) make_ready(task);
 }
 
 void Executor::make_ready(const std::shared_ptr<Task>& task) {
@@ -84,22 +87,27 @@ bool Executor::attempt(const std::shared_ptr<Task>& task) {
   return has_ended;
 }
 
+// The next task of the stream may be run.
+void Executor::advance(HostStream& stream) {
+  stream.tasks_.pop_front();
+  stream.finished_.store(stream.finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  if (stream.tasks_.empty()) return;
+  const auto& next = stream.tasks_.front();
+  if (next->not_first_in_.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(next);
+}
+
 void Executor::finish(const std::shared_ptr<Task>& task) {
   {
     const std::lock_guard lock(mutex_);
     ready_.erase(std::find(ready_.begin(), ready_.end(), task));
-    for (const auto& stream : task->streams_) {
-      stream->tasks_.pop_front();
-      stream->finished_.fetch_add(1, std::memory_order_release);
-      if (stream->tasks_.empty()) continue;
-      const auto& next = stream->tasks_.front();
-      if (next->not_first_in_.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(next);
-    }
+    if (task->stream_ != nullptr) advance(*task->stream_);
+    for (const auto& stream : task->others_) advance(*stream);
     if (task->is_for_workers()) reserved_.fetch_sub(1, std::memory_order_relaxed);
     ready_count_.store(ready_.size(), std::memory_order_relaxed);
     version_.fetch_add(1, std::memory_order_release);
   }
   if (reserved_.load(std::memory_order_relaxed) > 0) call_workers();
+  // seq_cst: either this sees the sleeper, or the sleeper sees the news
   news_.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_seq_cst) > 0) os::futex_wake_all(news_);
 }

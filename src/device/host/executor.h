@@ -48,6 +48,7 @@ class Executor {
   bool attempt(const std::shared_ptr<Task>& task);
   void make_ready(const std::shared_ptr<Task>& task);
   void finish(const std::shared_ptr<Task>& task);
+  void advance(HostStream& stream);
   enum class Who : bool { caller, worker };
   bool run_once(Pass& pass, Who who);
   void refresh(Pass& pass);

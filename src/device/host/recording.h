@@ -104,8 +104,6 @@ class Replay {
   explicit Replay(std::shared_ptr<const CapturedWork> work) : work_(std::move(work)) {}
   // In the order of these streams; all that was captured has ended when that place in the order is reached.
   void launch(std::span<const std::shared_ptr<HostStream>> order);
-  // Makers for another capture, in which this one is run as a whole.
-  const CapturedWork& work() const { return *work_; }
 
  private:
   const std::shared_ptr<const CapturedWork> work_;  // shared with the graph it was made from

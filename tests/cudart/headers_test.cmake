@@ -1,0 +1,18 @@
+# Every header compiles alone, as C and as C++, without a warning.
+file(GLOB headers ${HEADERS}/*.h)
+if(NOT headers)
+  message(FATAL_ERROR "no headers in ${HEADERS}")
+endif()
+foreach(header IN LISTS headers)
+  foreach(language "c;-std=c11" "c++;-std=c++11" "c++;-std=c++20")
+    list(GET language 0 kind)
+    list(GET language 1 standard)
+    foreach(define -DNOTHING -DCUDA_API_PER_THREAD_DEFAULT_STREAM)
+      execute_process(COMMAND ${COMPILER} -x ${kind} ${standard} -Wall -Wextra -Werror -fsyntax-only ${define}
+                              -I${HEADERS} -include ${header} /dev/null RESULT_VARIABLE result ERROR_VARIABLE output)
+      if(NOT result EQUAL 0)
+        message(FATAL_ERROR "${header} as ${standard}:\n${output}")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
