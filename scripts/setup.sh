@@ -4,6 +4,8 @@
 
 readonly BASE_PACKAGES="g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev
   libhwy-dev libhwloc-dev libucx-dev libssl-dev iproute2"
+# Both MPIs, for the programs that use NCCL and MPI; where one is missing, their tests are skipped.
+readonly MPI_PACKAGES="openmpi-bin libopenmpi-dev mpich libmpich-dev"
 readonly PROGRESS_EVERY_S=5
 
 say() { printf '%s\n' "$*"; }

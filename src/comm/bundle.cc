@@ -95,7 +95,8 @@ class Order {
   void lock() {
     const auto address = [](const auto& side) { return side.get(); };
     std::ranges::sort(sides_, {}, address);
-    sides_.erase(std::ranges::unique(sides_, {}, address).begin(), sides_.end());
+    // Not that of ranges, whose subrange Clang 14 does not compile.
+    sides_.erase(std::unique(sides_.begin(), sides_.end()), sides_.end());
     for (const auto& side : sides_) side->submitting().lock();
   }
   ~Order() {

@@ -14,7 +14,14 @@
 namespace tutti::rpc {
 namespace {
 
+// OpenSSL would take itself down when main returns, while couriers that live as long as the process may still greet.
+// It heeds this before it is used for the first time, which in this folder is always by way of hmac().
+void keep_until_the_end() {
+  [[maybe_unused]] static const int kept = ::OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+}
+
 Digest hmac(std::span<const std::byte> key, std::span<const std::byte> message) {
+  keep_until_the_end();
   Digest digest{};
   unsigned length = 0;
   const auto* done = ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()),

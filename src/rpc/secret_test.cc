@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <sstream>
 #include <type_traits>
 
@@ -71,6 +72,21 @@ TEST(Secret, DerivesAsHkdfSha256Does) {
   const auto key = Secret::of_hex("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
   EXPECT_EQ(reveal_hex(derive(*key, salt, "label")),
             "f21a53b6490311c8a6d7b0788f85f1b926cd11553f2c1af127da5c8263b36d4a");
+}
+
+// Threads that greet run to the very end of a process, and what OpenSSL does at its exit comes earlier.
+TEST(Secret, AuthenticatesAfterMainHasReturned) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  static const Secret key = *Secret::of_hex("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
+  static const std::array<std::byte, 1> message{std::byte{0x68}};
+  static Digest before{};
+  const auto compare_and_leave = [] { std::_Exit(are_equal(authenticate(key, {message}), before) ? 7 : 1); };
+  const auto leave_main = [&] {
+    std::atexit(compare_and_leave);  // before OpenSSL is used, and so after whatever it does at exit
+    before = authenticate(key, {message});
+    std::exit(0);
+  };
+  EXPECT_EXIT(leave_main(), testing::ExitedWithCode(7), "");
 }
 
 }  // namespace

@@ -60,6 +60,14 @@ std::vector<Shown> all_shown() {
   return all;
 }
 
+// "examples/nccl/one_thread.cc": "example_nccl_one_thread".
+std::string program_of(const fs::path& path) {
+  const fs::path place = path.lexically_relative("examples").replace_extension();
+  std::string name = "example";
+  for (const fs::path& part : place) name += "_" + part.string();
+  return name;
+}
+
 // What differs between machines and runs, made the same.
 std::string without_accidents(std::string text) {
   text = std::regex_replace(text, std::regex("\\(pid [0-9]+ on [^)]*\\)"), "(pid N on HOST)");
@@ -82,8 +90,7 @@ TEST(Documents, ShowWhatTheExamplesPrint) {
   for (const Shown& shown : all_shown()) {
     if (shown.kind == "code") continue;
     ++count;
-    const std::string name = fs::path(shown.path).stem().string();
-    const Answer answer = shell(std::string(TUTTI_BINARY_DIR) + "/bin/example_" + name);
+    const Answer answer = shell(std::string(TUTTI_BINARY_DIR) + "/bin/" + program_of(shown.path));
     EXPECT_EQ(answer.exit_code, 0) << shown.path << ": " << answer.text;
     const bool is_exact = shown.kind == "output";
     EXPECT_EQ(is_exact ? shown.block : without_accidents(shown.block),

@@ -193,10 +193,11 @@ void check_layers(const Layers& layers, const Source& source, std::vector<Fault>
     if (!text::trim(source.code[i]).starts_with('#')) continue;
     const auto include = include_of(source.lines[i]);
     if (!include) continue;
-    if (is_cuda_header(*include) && !is_cuda_folder(source) && !is_foreign_interface(source)) {
+    if (is_cuda_header(*include) && !is_cuda_folder(source) && !is_foreign_interface(source) && !is_example) {
       faults.push_back({source.path, i + 1, fmt::format("<{}> outside a folder named cuda*", include->path)});
     }
-    if (is_example && include->quoted && !public_name_of(include->path) && include->path != "nccl.h") {
+    const bool is_beside = include->path.find('/') == std::string::npos;
+    if (is_example && include->quoted && !public_name_of(include->path) && !is_beside) {
       faults.push_back(
           {source.path, i + 1, fmt::format("an example includes '{}', which is not public", include->path)});
     }

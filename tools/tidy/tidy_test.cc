@@ -152,6 +152,13 @@ TEST(Tidy, LetsExamplesSeeOnlyWhatIsPublic) {
   EXPECT_EQ(tree.faults(), "examples/a.cc:2: an example includes 'base/text.h', which is not public\n");
 }
 
+TEST(Tidy, LetsExamplesSeeCudaAndTheirNeighbours) {
+  Tree tree;
+  tree.write("examples/nccl/part.h", "// A part.\n#pragma once\n#include <cuda_runtime.h>\n#include <nccl.h>\n");
+  tree.write("examples/nccl/a.cc", "#include \"part.h\"\n");
+  EXPECT_EQ(tree.faults(), "");
+}
+
 TEST(Tidy, KeepsEffectsAtTheEdges) {
   Tree tree;
   const std::string now = "auto now() { return std::chrono::steady_clock::now(); }\n";

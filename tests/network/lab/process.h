@@ -1,4 +1,5 @@
-// Programs that run on a virtual host, their output kept in memory, their end awaited with a deadline.
+// Programs that run on a virtual host or on this machine, their output kept in memory, their end awaited with a
+// deadline.
 #pragma once
 
 #include <sys/types.h>
@@ -13,6 +14,9 @@
 #include "tutti/status.h"
 
 namespace tutti::lab {
+
+// Instead of a keeper: the program runs where we are, and nobody needs a permission for that.
+inline constexpr pid_t kThisMachine = 0;
 
 struct Program {
   std::vector<std::string> words;                       // the program, found in PATH, and its arguments
