@@ -28,6 +28,7 @@ struct Group {
   Status failure;  // the first of a call inside: nothing of the group is done then
 };
 thread_local Group group;
+constexpr std::size_t kCallsOfMostGroups = 16;
 
 // Calls that share a stream or a communicator begin and end together, since each may wait for the other; those that
 // share nothing do not.
@@ -240,6 +241,7 @@ bool try_enqueue_plain(const CommRef& comm, const std::shared_ptr<device::HostSt
 
 Status enqueue(Enqueued enqueued) {
   if (group.depth > 0) {
+    if (group.calls.empty()) group.calls.reserve(kCallsOfMostGroups);
     group.calls.push_back(std::move(enqueued));
     return {};
   }

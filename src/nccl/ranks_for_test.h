@@ -6,8 +6,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <future>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "device/host/devices.h"
@@ -50,9 +50,9 @@ class Ranks {
     for (const cudaStream_t stream : streams) synchronize(stream);
   }
   void in_threads(const std::function<void(int rank)>& work) const {
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < size(); ++rank) threads.emplace_back(work, rank);
-    for (std::thread& thread : threads) thread.join();
+    std::vector<std::future<void>> all;
+    for (int rank = 0; rank < size(); ++rank) all.push_back(std::async(std::launch::async, work, rank));
+    for (std::future<void>& one : all) one.get();
   }
 
   std::vector<ncclComm_t> comms;

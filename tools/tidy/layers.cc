@@ -185,6 +185,7 @@ Layers layers_of(const Source& file, std::vector<Fault>& faults) {
 
 void check_layers(const Layers& layers, const Source& source, std::vector<Fault>& faults) {
   const bool is_example = source.path.starts_with("examples/");
+  const bool is_program = is_example || source.path.starts_with("bench/");
   const bool is_layered = source.path.starts_with("src/") || source.path.starts_with("include/");
   const std::size_t before = faults.size();
   check_place(layers, source, faults);
@@ -193,7 +194,7 @@ void check_layers(const Layers& layers, const Source& source, std::vector<Fault>
     if (!text::trim(source.code[i]).starts_with('#')) continue;
     const auto include = include_of(source.lines[i]);
     if (!include) continue;
-    if (is_cuda_header(*include) && !is_cuda_folder(source) && !is_foreign_interface(source) && !is_example) {
+    if (is_cuda_header(*include) && !is_cuda_folder(source) && !is_foreign_interface(source) && !is_program) {
       faults.push_back({source.path, i + 1, fmt::format("<{}> outside a folder named cuda*", include->path)});
     }
     const bool is_beside = include->path.find('/') == std::string::npos;

@@ -23,6 +23,7 @@ os: base
 plan: base
 transport: base os
 [public]
+os: facade.h
 base: status.h
 plan: plan.h
 [separate]
@@ -139,7 +140,7 @@ TEST(Tidy, KeepsCudaInItsFolders) {
   Tree tree;
   tree.write("src/os/cuda/a.cc", "#include <cuda_runtime.h>\n");
   tree.write("src/os/a.cc", "#include <cuda_runtime.h>\n");
-  tree.write("include/cudart/cuda_runtime.h", "// For programs.\n#pragma once\n#include <cuda_runtime_api.h>\n");
+  tree.header("include/facade.h", "#include <cuda_runtime.h>\n");
   tree.write("src/os/kernel.cu", "\n");
   EXPECT_EQ(tree.faults(),
             "src/os/a.cc:1: <cuda_runtime.h> outside a folder named cuda*\n"
