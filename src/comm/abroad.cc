@@ -172,7 +172,8 @@ void Abroad::hear(ActorId from, std::span<const std::byte> notice) {
   const Rank rank = rank_of(from);
   if (!kind || rank == kNoRank) return;
   if (static_cast<NoticeKind>(*kind) == NoticeKind::left) {
-    side_.note_left(rank);
+    // Ranks of this host say so themselves, by their last touch of this rank's memory, which may be freed then.
+    if (side_.peers()[static_cast<std::size_t>(rank)].is_remote) side_.note_left(rank);
     return;
   }
   const auto code = reader.number<std::uint8_t>();

@@ -45,6 +45,8 @@ void run_all(Validity validity, std::uint64_t count, Run run) {
   const std::uint64_t first = test_seed();
   for (std::uint64_t index = 0; index < programs_of(count); ++index) {
     const Chosen chosen{.seed = first + index, .validity = validity, .dropped = {}};
+    // For one that ends the process.
+    if (std::getenv("TUTTI_SHOW_PROGRAM") != nullptr) fmt::print(stderr, "{}", text_of(chosen.program()));
     const std::string problem = run(chosen);
     if (problem.empty()) continue;
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();

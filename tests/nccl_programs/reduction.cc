@@ -159,7 +159,8 @@ int value_of(const Reduced& how, double exact_max, int rank, int size, std::uint
     const int most = how.factors.empty() ? 1 : *std::ranges::max_element(how.factors);
     const int each = limit / (size * std::max(most, 1));
     if (each == 0) return turn < limit / std::max(most, 1) ? 1 : 0;
-    return draw % (2 * each + 1) - each;
+    // A negative number times 0 would be a zero with a sign.
+    return how.factors.empty() ? draw % (2 * each + 1) - each : draw % (each + 1);
   }
   if (how.op == ncclProd) return turn < 3 && draw % 2 == 0 ? 2 : 1;
   if (how.op == ncclAvg) return size <= limit && turn < limit / size ? size : 0;
