@@ -15,7 +15,7 @@ Result<std::vector<std::unique_ptr<Side>>> start_local(Rank size, const Communic
 // Collective over the parent. Empty for ranks without a colour.
 Result<std::unique_ptr<Side>> start_split(Side& parent, int color, int key);
 // Of these ranks of the parent, in this order, all of which call this and nobody else has to; the parent may have
-// ended. `moment` differs from one such call to the next.
+// ended. `moment` differs from one such call of the same ranks to the next.
 Result<std::unique_ptr<Side>> start_part(Side& parent, std::vector<Rank> ranks, std::uint64_t moment,
                                          std::chrono::nanoseconds timeout);
 // Of the ranks that are left, which all call this; the parent has ended or ends now.

@@ -63,7 +63,6 @@ struct ncclComm final : tutti::comm::CallEnding {
 
   std::atomic<std::uint64_t> submitted = 0;
   std::atomic<std::uint64_t> completed = 0;
-  std::atomic<std::uint64_t> shrinks = 0;  // how many of it were made
   std::atomic<bool> is_suspended = false;
   std::atomic<std::chrono::nanoseconds> call_timeout = std::chrono::nanoseconds(0);  // 0: as the environment says
 
@@ -71,6 +70,8 @@ struct ncclComm final : tutti::comm::CallEnding {
   tutti::Status failure;                                    // the first of a call, or of making it
   std::map<int, tutti::nccl::ProgramOperation> operations;  // by number
   int operation_count = 0;
+  // How often each set of ranks has shrunk it: others need not know of it, so nobody can count all.
+  std::map<std::vector<tutti::Rank>, std::uint64_t> shrinks;
   std::map<const void*, std::unique_ptr<tutti::nccl::Registration>> registrations;  // by handle
   std::map<const void*, std::shared_ptr<tutti::nccl::Window>> windows;              // likewise
   std::shared_ptr<tutti::nccl::OneSided> one_sided;                                 // made at the first use

@@ -182,6 +182,21 @@ TEST(NcclLife, ThoseWhoGoOnShrinkWithoutTheOthers) {
   }
 }
 
+TEST(NcclLife, OneThatMissedAShrinkTakesPartInTheNext) {
+  Ranks ranks(3);
+  ranks.in_threads([&](int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    for (int excluded = 0; excluded < 3; ++excluded) {
+      if (rank == excluded) continue;
+      ncclComm_t part = nullptr;
+      ASSERT_EQ(ncclCommShrink(ranks.comms[at], &excluded, 1, &part, nullptr, NCCL_SHRINK_DEFAULT), ncclSuccess)
+          << last_error();
+      check_sum(part, ranks.streams[at], 2);
+      EXPECT_EQ(ncclCommDestroy(part), ncclSuccess);
+    }
+  });
+}
+
 TEST(NcclLife, NewcomersJoinAndTheOthersKeepTheirRanks) {
   Ranks ranks(2);
   ncclUniqueId id;

@@ -104,7 +104,11 @@ Result<Making> shrink(ncclComm_t handle, const Shrinking& shrinking, ncclComm_t*
     return Status(Code::invalid_usage, fmt::format("the communicator has ended ({}); shrink it with NCCL_SHRINK_ABORT",
                                                    parent->side->why_ended().text()));
   TUTTI_ASSIGN(Making making, derive(*parent, newcomm, config));
-  const std::uint64_t moment = parent->shrinks.fetch_add(1, std::memory_order_relaxed);
+  std::uint64_t moment = 0;
+  {
+    const std::lock_guard lock(parent->mutex);
+    moment = parent->shrinks[ranks]++;
+  }
   making.make = [parent, comm = making.comm, ranks, moment,
                  aborts = shrinking.flags == NCCL_SHRINK_ABORT]() -> Result<std::shared_ptr<comm::Side>> {
     if (aborts) {
