@@ -82,6 +82,10 @@ Status message(ncclComm_t handle, cudaStream_t stream, Call call, ncclDataType_t
   const Rank other = call.peer;
   if (other < 0 || other >= comm->size)
     return invalid_argument(fmt::format("peer {} is not one of {} ranks", other, comm->size));
+  // Of a message to oneself only this knows which end it is.
+  if (call.count > 0 && (is_sender ? call.in : call.out) == nullptr)
+    return invalid_argument(fmt::format("the buffer of a message {} rank {} is NULL, and it has {} elements",
+                                        is_sender ? "to" : "from", other, call.count));
   call.root = is_sender ? comm->rank : other;
   call.peer = is_sender ? other : comm->rank;
   return collective(comm, stream, call);

@@ -178,6 +178,12 @@ TEST(NcclCalls, WrongUseIsAnErrorThatSaysWhatIsWrong) {
   EXPECT_EQ(ncclAllReduce(nullptr, nullptr, 0, ncclFloat, ncclSum, ranks.comms[0], ranks.streams[0]), ncclSuccess);
 }
 
+TEST(NcclCalls, AMessageToOneselfNeedsItsBuffers) {
+  Ranks ranks(1);
+  EXPECT_EQ(ncclSend(nullptr, 1, ncclFloat, 0, ranks.comms[0], ranks.streams[0]), ncclInvalidArgument);
+  EXPECT_EQ(ncclRecv(nullptr, 1, ncclFloat, 0, ranks.comms[0], ranks.streams[0]), ncclInvalidArgument);
+}
+
 TEST(NcclCalls, EstimatesGrowWithTheDataAndNothingRuns) {
   Ranks ranks(4);
   std::vector<float> data(1 << 20);
