@@ -145,6 +145,14 @@ Result<std::vector<std::uint64_t>> exchange_rooms(Side& parent, const Part& part
   return rooms;
 }
 
+// A part whose ranks have told each other past the parent where they are. What a rank offers goes when it leaves, so
+// nobody goes on before all have learned what they need.
+Result<std::unique_ptr<Side>> make_part_together(Side& parent, Part part) {
+  auto side = make_part(parent, std::move(part));
+  TUTTI_TRY(vote(*side, {}).status());
+  return side;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Side>> start_split(Side& parent, int color, int key) {
@@ -192,7 +200,7 @@ Result<std::unique_ptr<Side>> start_part(Side& parent, std::vector<Rank> ranks, 
   part.name = name_of_part(family, moment, kNoColorOfPart);
   for (const Rank rank : part.ranks) part.name = name_of_part(part.name, static_cast<std::uint64_t>(rank), 0);
   TUTTI_ASSIGN(part.memory, exchange_rooms(parent, part, room.at, deadline));
-  return make_part(parent, std::move(part));
+  return make_part_together(parent, std::move(part));
 }
 
 }  // namespace tutti::comm
