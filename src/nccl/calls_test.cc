@@ -113,6 +113,29 @@ TEST(NcclCalls, MessagesOfAGroupCrossWithoutWaitingForEachOther) {
   for (int r = 0; r < kRanks; ++r) EXPECT_EQ(out[at(r)][99], given((r + kRanks - 1) % kRanks, 99));
 }
 
+// The default stream and those that wait for it are one order: calls of a group must not wait in it for each other.
+TEST(NcclCalls, AGroupOnStreamsThatWaitForEachOtherEndsWhateverStreamEachRankTakes) {
+  constexpr int kRanks = 2;
+  std::vector<std::unique_ptr<Ranks>> all;
+  for (int number = 0; number < 3; ++number) all.push_back(std::make_unique<Ranks>(kRanks));
+  all[0]->in_threads([&](int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    auto& devices = device::Devices::of_process();
+    const auto handle = devices.create_stream(rank, device::HostStream::Kind::blocking, 0);
+    const auto blocking = static_cast<cudaStream_t>(const_cast<void*>(handle));
+    const cudaStream_t streams[] = {blocking, nullptr, rank == 0 ? blocking : nullptr};
+    float data[3] = {1, 1, 1};
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    for (std::size_t number = 0; number < 3; ++number)
+      ncclAllReduce(&data[number], &data[number], 1, ncclFloat, ncclSum, all[number]->comms[at], streams[number]);
+    ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << last_error();
+    synchronize(blocking);
+    ASSERT_TRUE(devices.find_stream(nullptr, rank)->synchronize(Deadline::after(os::now(), std::chrono::seconds(60))));
+    for (const float value : data) EXPECT_EQ(value, kRanks);
+    devices.destroy_stream(blocking);
+  });
+}
+
 TEST(NcclCalls, ACallReturnsBeforeTheOthersHaveCome) {
   Ranks ranks(2);
   float in[2] = {1, 2};

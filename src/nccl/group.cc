@@ -30,6 +30,15 @@ struct Group {
 thread_local Group group;
 constexpr std::size_t kCallsOfMostGroups = 16;
 
+// Whether work on one stream waits for work on the other: the default stream of a device does for its blocking ones.
+bool are_ordered(const device::HostStream& one, const device::HostStream& other) {
+  using Kind = device::HostStream::Kind;
+  if (&one == &other) return true;
+  if (one.device() != other.device() || one.kind() == Kind::non_blocking || other.kind() == Kind::non_blocking)
+    return false;
+  return one.kind() == Kind::legacy || other.kind() == Kind::legacy;
+}
+
 // Calls that share a stream or a communicator begin and end together, since each may wait for the other; those that
 // share nothing do not.
 std::vector<std::vector<Enqueued>> components_of(std::vector<Enqueued> calls) {
@@ -37,8 +46,9 @@ std::vector<std::vector<Enqueued>> components_of(std::vector<Enqueued> calls) {
   for (Enqueued& call : calls) {
     std::vector<Enqueued> joined;
     const auto touches = [&](const std::vector<Enqueued>& component) {
-      return std::ranges::any_of(
-          component, [&](const Enqueued& other) { return other.stream == call.stream || other.comm == call.comm; });
+      return std::ranges::any_of(component, [&](const Enqueued& other) {
+        return other.comm == call.comm || are_ordered(*other.stream, *call.stream);
+      });
     };
     for (auto component = components.begin(); component != components.end();) {
       if (!touches(*component)) {
