@@ -28,7 +28,13 @@ class Child {
   }
   ~Child() { kill(); }
   void call(const Contact& whom) const { write_contact(to_child_.get(), whom); }
-  void stop() const { ::kill(pid_, SIGSTOP); }
+  // Until it has stopped: on another core it would go on for a moment.
+  void stop() const {
+    ::kill(pid_, SIGSTOP);
+    int state = 0;
+    ASSERT_EQ(::waitpid(pid_, &state, WUNTRACED), pid_);
+    ASSERT_TRUE(WIFSTOPPED(state));
+  }
   void kill() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGKILL);
