@@ -128,6 +128,17 @@ Status open_meeting_point(const Identifier& identifier, Deadline deadline) {
   return {};
 }
 
+void close_meeting_point(const Identifier& identifier) {
+  std::unique_ptr<MeetingPoint> closed;  // after the lock is gone
+  std::unique_lock lock(points().mutex);
+  const auto is_it = [&](const auto& point) { return point->identifier() == identifier; };
+  const auto found = std::ranges::find_if(points().open, is_it);
+  if (found == points().open.end()) return;
+  closed = std::move(*found);
+  points().open.erase(found);
+  lock.unlock();
+}
+
 void let_meeting_points_answer() {
   {
     const std::lock_guard lock(points().mutex);

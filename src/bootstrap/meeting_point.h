@@ -45,6 +45,8 @@ class MeetingPoint {
 Result<Identifier> open_meeting_point();
 // The same where a fixed address says, once an earlier one of this process at that address is finished.
 Status open_meeting_point(const Identifier& identifier, Deadline deadline);
+// Nobody will come to that one. Nothing where there is none of this process.
+void close_meeting_point(const Identifier& identifier);
 // Those that are finished. Called now and then by whoever opens or joins one.
 void close_finished_meeting_points();
 // Before a process that holds one may end because its own start has failed: others learn why.

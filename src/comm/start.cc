@@ -9,6 +9,7 @@
 
 #include "base/knobs.h"
 #include "bootstrap/exchange.h"
+#include "bootstrap/meeting_point.h"
 #include "bootstrap/store.h"
 #include "comm/measure.h"
 #include "comm/room.h"
@@ -103,12 +104,18 @@ transport::Member this_process(Rank rank) {
 
 }  // namespace
 
+void forget_meeting(const Identifier& identifier) { bootstrap::close_meeting_point(identifier); }
+
 Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given, const NetworkRates& network) {
   TUTTI_TRY(validate(given));
   TUTTI_ASSIGN(const Settings settings, complete(given));
   const CommunicatorOptions& options = settings.options;
   if (options.size == 1) {
     TUTTI_ASSIGN(auto sides, start_local(1, options));
+    if (options.store.starts_with(kNetworkStore)) {
+      const auto identifier = Identifier::parse(std::string_view(options.store).substr(kNetworkStore.size()));
+      if (identifier) forget_meeting(*identifier);
+    }
     return std::move(sides[0]);
   }
   if (options.store.empty()) {

@@ -12,6 +12,8 @@ namespace tutti::comm {
 // `network`: what is known of it from an older communicator, so that it is not measured again.
 Result<std::unique_ptr<Side>> start(const CommunicatorOptions& options, const NetworkRates& network = {});
 Result<std::vector<std::unique_ptr<Side>>> start_local(Rank size, const CommunicatorOptions& options);
+// The ranks of that identifier do not need to meet: nobody waits for them any more.
+void forget_meeting(const Identifier& identifier);
 // Collective over the parent. Empty for ranks without a colour.
 Result<std::unique_ptr<Side>> start_split(Side& parent, int color, int key);
 // Of these ranks of the parent, in this order, all of which call this and nobody else has to; the parent may have

@@ -95,6 +95,9 @@ Status ncclComm::readiness() const {
     case State::ready:
       if (side->has_ended()) [[unlikely]]
         return side->why_ended();
+      if (makings.load(std::memory_order_acquire) > 0) [[unlikely]]
+        return tutti::invalid_argument(
+            "another communicator is being made from this one; ask ncclCommGetAsyncError until it says ncclSuccess");
       return {};
     case State::starting:
       return tutti::invalid_argument(

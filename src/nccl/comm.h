@@ -63,6 +63,7 @@ struct ncclComm final : tutti::comm::CallEnding {
 
   std::atomic<std::uint64_t> submitted = 0;
   std::atomic<std::uint64_t> completed = 0;
+  std::atomic<int> makings = 0;  // communicators that are being made from it
   std::atomic<bool> is_suspended = false;
   std::atomic<std::chrono::nanoseconds> call_timeout = std::chrono::nanoseconds(0);  // 0: as the environment says
 

@@ -137,15 +137,16 @@ Status launch(std::vector<Enqueued> calls) {
   return {};
 }
 
+void end_making(const Making& making, const Status& status) {
+  if (!status) making.comm->fail(status);
+  making.comm->state.store(status ? ncclComm::State::ready : ncclComm::State::failed, std::memory_order_release);
+  if (making.parent != nullptr) making.parent->makings.fetch_sub(1, std::memory_order_release);
+}
+
 void make_one(const Making& making) {
   auto side = making.make();
-  if (side) {
-    making.comm->side = *std::move(side);
-    making.comm->state.store(ncclComm::State::ready, std::memory_order_release);
-    return;
-  }
-  making.comm->fail(side.status());
-  making.comm->state.store(ncclComm::State::failed, std::memory_order_release);
+  if (side) making.comm->side = *std::move(side);
+  end_making(making, side.status());
 }
 
 // All ranks of a communicator are here: they need not look for each other.
@@ -166,6 +167,7 @@ bool make_locally(const std::vector<Making>& makings) {
     };
     make_one(local);
   }
+  comm::forget_meeting(*makings[0].identifier);
   return true;
 }
 
@@ -189,8 +191,7 @@ void make_all(const std::vector<Making>& makings) {
       threads.push_back(std::move(*thread));
       continue;
     }
-    making.comm->fail(thread.status());
-    making.comm->state.store(ncclComm::State::failed, std::memory_order_release);
+    end_making(making, thread.status());
   }
 }
 
@@ -265,6 +266,7 @@ void spoil_group(const Status& why) {
 }
 
 ncclResult_t begin(Making making) {
+  if (making.parent != nullptr) making.parent->makings.fetch_add(1, std::memory_order_relaxed);
   if (group.depth > 0) {
     group.makings.push_back(std::move(making));
     return ncclSuccess;
@@ -291,10 +293,7 @@ TUTTI_NCCL_DEFINE(GroupEnd, ()) {
   if (--group.depth > 0) return ncclSuccess;
   Group ended = std::exchange(group, {});
   if (!ended.failure) {
-    for (const Making& making : ended.makings) {
-      making.comm->fail(ended.failure);
-      making.comm->state.store(ncclComm::State::failed, std::memory_order_release);
-    }
+    for (const Making& making : ended.makings) end_making(making, ended.failure);
     return refuse("ncclGroupEnd", ended.failure);
   }
   const ncclResult_t made = make(std::move(ended.makings));

@@ -28,6 +28,7 @@ struct Making {
   CommRef comm;                                               // that is made
   std::function<Result<std::shared_ptr<comm::Side>>()> make;  // on any thread
   std::optional<Identifier> identifier = {};                  // of a start
+  CommRef parent = {};                                        // that it is made from, which takes no calls meanwhile
   bool is_wanted = true;                                      // false: this rank helps to make it and gets nothing
 };
 

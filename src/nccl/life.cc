@@ -38,7 +38,7 @@ void end(ncclComm& comm, std::string_view why) {
 
 ncclResult_t async_result(ncclComm& comm) {
   const State state = comm.state.load(std::memory_order_acquire);
-  if (state == State::starting) return ncclInProgress;
+  if (state == State::starting || comm.makings.load(std::memory_order_acquire) > 0) return ncclInProgress;
   if (const Status failure = comm.first_failure(); !failure) return result_of(failure.code());
   if (state == State::revoked || comm.side == nullptr || !comm.side->has_ended()) return ncclSuccess;
   // Another rank has ended it while no call of this one was waiting.

@@ -21,12 +21,13 @@ namespace {
 using State = ncclComm::State;
 
 // A communicator in the making; the handle is set where the program expects it.
-Result<Making> derive(const ncclComm& parent, ncclComm_t* handle, const ncclConfig_t* given) {
+Result<Making> derive(const CommRef& parent, ncclComm_t* handle, const ncclConfig_t* given) {
   if (handle == nullptr) return invalid_argument("the place for the new communicator is NULL");
   *handle = nullptr;
-  TUTTI_ASSIGN(const Config config, config_of(given, parent.config));
+  TUTTI_ASSIGN(const Config config, config_of(given, parent->config));
   Making making;
-  making.comm = new_comm({.device = parent.device, .rank = 0, .size = 1}, config);
+  making.comm = new_comm({.device = parent->device, .rank = 0, .size = 1}, config);
+  making.parent = parent;
   return making;
 }
 
@@ -61,7 +62,7 @@ Result<Making> split(ncclComm_t handle, int color, int key, ncclComm_t* newcomm,
   TUTTI_TRY(parent->readiness());
   if (color < 0 && color != NCCL_SPLIT_NOCOLOR)
     return invalid_argument(fmt::format("colour {} is neither 0 or more nor NCCL_SPLIT_NOCOLOR", color));
-  TUTTI_ASSIGN(Making making, derive(*parent, newcomm, config));
+  TUTTI_ASSIGN(Making making, derive(parent, newcomm, config));
   making.is_wanted = color != NCCL_SPLIT_NOCOLOR;
   making.make = [parent, comm = making.comm, color, key] {
     return seated(comm, comm::start_split(*parent->side, color, key));
@@ -103,7 +104,7 @@ Result<Making> shrink(ncclComm_t handle, const Shrinking& shrinking, ncclComm_t*
   if (shrinking.flags == NCCL_SHRINK_DEFAULT && parent->side->has_ended())
     return Status(Code::invalid_usage, fmt::format("the communicator has ended ({}); shrink it with NCCL_SHRINK_ABORT",
                                                    parent->side->why_ended().text()));
-  TUTTI_ASSIGN(Making making, derive(*parent, newcomm, config));
+  TUTTI_ASSIGN(Making making, derive(parent, newcomm, config));
   std::uint64_t moment = 0;
   {
     const std::lock_guard lock(parent->mutex);
@@ -166,7 +167,7 @@ Result<Making> grow(ncclComm_t handle, const Growing& growing, ncclComm_t* newco
   if (growing.id != nullptr) {
     TUTTI_ASSIGN(own, identifier_of(*growing.id));
   }
-  TUTTI_ASSIGN(Making making, derive(*parent, newcomm, config));
+  TUTTI_ASSIGN(Making making, derive(parent, newcomm, config));
   making.make = [parent, comm = making.comm, own, size = growing.size]() -> Result<std::shared_ptr<comm::Side>> {
     TUTTI_ASSIGN(const Identifier identifier, share_identifier(*parent->side, own));
     CommunicatorOptions options = parent->side->options();

@@ -171,7 +171,9 @@ class Part {
 
   void inspect(const Making& making, const Turn& turn) {
     const int number = making.comms[static_cast<std::size_t>(turn.rank)];
-    if (number < 0) return;
+    // Until that is done, the one that it is made from takes no calls either.
+    if (making.parent >= 0) await(turn.actor->comm(making.parent));
+    if (number < 0 || !problem_.empty()) return;
     const ncclComm_t comm = turn.actor->comm(number);
     await(comm);
     int count = -1;

@@ -76,19 +76,27 @@ class Process {
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, nullptr, 0);
     }
-    ::close(to_);
+    if (to_ >= 0) ::close(to_);
     ::close(from_);
   }
 
   int to() const { return to_; }
   int from() const { return from_; }
 
-  std::string finish() {
+  // What it has to say, when it has played its part.
+  std::string hear() const {
     std::string text;
     std::array<char, 4096> bytes{};
     ssize_t count = 0;
     while ((count = ::read(from_, bytes.data(), bytes.size())) > 0)
       text.append(bytes.data(), static_cast<std::size_t>(count));
+    return text;
+  }
+
+  // Lets it end, and says how it did if not well.
+  std::string finish() {
+    ::close(std::exchange(to_, -1));
+    std::string text;
     int status = 0;
     ::waitpid(pid_, &status, 0);
     pid_ = -1;
@@ -128,8 +136,11 @@ std::string run_in_processes(const Chosen& chosen) {
     all += "the first process gave no identifiers\n";
   for (std::size_t player = 1; all.empty() && player < processes.size(); ++player)
     write_all(processes[player]->to(), ids.data(), ids.size() * sizeof(ncclUniqueId));
+  // Others may still need the first one, where they meet, when it has done its part.
+  std::vector<std::string> texts;
+  for (const auto& process : processes) texts.push_back(process->hear());
   for (std::size_t player = 0; player < processes.size(); ++player) {
-    const std::string text = processes[player]->finish();
+    const std::string text = texts[player] + processes[player]->finish();
     if (!text.empty()) all += fmt::format("process {}: {}\n", player, text);
   }
   return all;
@@ -150,6 +161,9 @@ std::optional<int> run_as_player(int count, char** arguments) {
   if (!agree_on(identifiers, steps_with_identifiers(program), player)) return 4;
   const std::string problem = play(program, expected_of(program), {static_cast<int>(player)}, identifiers);
   write_all(STDOUT_FILENO, problem.data(), problem.size());
+  ::close(STDOUT_FILENO);
+  char nothing = 0;
+  read_all(STDIN_FILENO, &nothing, sizeof(nothing));  // until the others have played theirs
   return problem.empty() ? 0 : 1;
 }
 

@@ -185,7 +185,7 @@ Layers layers_of(const Source& file, std::vector<Fault>& faults) {
 
 void check_layers(const Layers& layers, const Source& source, std::vector<Fault>& faults) {
   const bool is_example = source.path.starts_with("examples/");
-  const bool is_program = is_example || source.path.starts_with("bench/");
+  const bool is_program = is_example || source.path.starts_with("bench/") || source.path.starts_with("tests/");
   const bool is_layered = source.path.starts_with("src/") || source.path.starts_with("include/");
   const std::size_t before = faults.size();
   check_place(layers, source, faults);
