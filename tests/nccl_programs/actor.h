@@ -1,8 +1,7 @@
 // One player at work: its device memory, its streams, and the order between them.
 #pragma once
 
-#include <cuda_runtime.h>
-#include <nccl.h>
+#include <nccl.h>  // and the CUDA runtime
 
 #include <deque>
 #include <string>

@@ -15,11 +15,11 @@ namespace {
 
 // Instrumented code is slow.
 #if defined(TUTTI_HAS_SANITIZER)
-constexpr std::uint64_t kThreadPrograms = 40;
-constexpr std::uint64_t kProcessPrograms = 6;
+constexpr std::uint64_t kThreadPrograms = 25;
+constexpr std::uint64_t kProcessPrograms = 4;
 #else
-constexpr std::uint64_t kThreadPrograms = 400;
-constexpr std::uint64_t kProcessPrograms = 30;
+constexpr std::uint64_t kThreadPrograms = 120;
+constexpr std::uint64_t kProcessPrograms = 16;
 #endif
 
 std::uint64_t programs_of(std::uint64_t standard) {

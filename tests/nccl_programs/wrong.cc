@@ -11,13 +11,9 @@ namespace {
 constexpr std::size_t kCount = 16;
 
 ncclResult_t expected_of(Wrong wrong) {
-  switch (wrong) {
-    case Wrong::no_group_to_end:
-    case Wrong::shrink_of_itself:
-    case Wrong::scaled_on_stream_of_another_device:
-    case Wrong::stream_of_another_device: return ncclInvalidUsage;
-    default: return ncclInvalidArgument;
-  }
+  const bool is_usage = wrong == Wrong::no_group_to_end || wrong == Wrong::shrink_of_itself ||
+                        wrong == Wrong::scaled_on_stream_of_another_device || wrong == Wrong::stream_of_another_device;
+  return is_usage ? ncclInvalidUsage : ncclInvalidArgument;
 }
 
 // Others do not belong to what a group does at its end.
@@ -86,8 +82,16 @@ class Attempt {
                    : ncclRecv(nullptr, kCount, ncclInt8, scene_.rank - 1, scene_.comm, scene_.stream);
       case Wrong::no_group_to_end: return ncclGroupEnd();
       case Wrong::no_place_for_error: return ncclCommGetAsyncError(scene_.comm, nullptr);
-      default: return make_comm(wrong);
+      case Wrong::config_not_initialised:
+      case Wrong::rank_out_of_range:
+      case Wrong::no_ranks:
+      case Wrong::no_identifier:
+      case Wrong::no_place: return start(wrong);
+      case Wrong::bad_color:
+      case Wrong::shrink_without_others:
+      case Wrong::shrink_of_itself: break;
     }
+    return derive(wrong);
   }
 
   ncclResult_t right() { return all_reduce({.comm = scene_.comm}); }
@@ -109,29 +113,26 @@ class Attempt {
     return ncclAllReduce(scene_.memory, scene_.memory, kCount, ncclFloat, op, scene_.comm, stream);
   }
 
-  ncclResult_t make_comm(Wrong wrong) {
+  ncclResult_t start(Wrong wrong) {
     ncclComm_t made = nullptr;
     ncclConfig_t config = {};
     ncclUniqueId id;
-    const bool needs_identifier = wrong == Wrong::rank_out_of_range || wrong == Wrong::no_ranks ||
-                                  wrong == Wrong::config_not_initialised || wrong == Wrong::no_place;
     for (char& byte : id.internal) byte = 'x';
-    if (needs_identifier) ncclGetUniqueId(&id);
-    int itself[] = {scene_.rank};
-    switch (wrong) {
-      case Wrong::config_not_initialised: return ncclCommInitRankConfig(&made, 1, id, 0, &config);
-      case Wrong::rank_out_of_range: return ncclCommInitRank(&made, scene_.size, id, scene_.size);
-      case Wrong::no_ranks: return ncclCommInitRank(&made, 0, id, 0);
-      case Wrong::no_identifier: return ncclCommInitRank(&made, scene_.size, id, scene_.rank);
-      case Wrong::no_place: return ncclCommInitRank(nullptr, scene_.size, id, scene_.rank);
-      case Wrong::bad_color: return ncclCommSplit(scene_.comm, -7, 0, &made, nullptr);
-      case Wrong::shrink_without_others:
-        return ncclCommShrink(scene_.comm, nullptr, 0, &made, nullptr, NCCL_SHRINK_DEFAULT);
-      case Wrong::shrink_of_itself:
-        return scene_.size > 1 ? ncclCommShrink(scene_.comm, itself, 1, &made, nullptr, NCCL_SHRINK_DEFAULT)
-                               : ncclInvalidUsage;
-      default: return ncclSuccess;
-    }
+    if (wrong == Wrong::no_identifier) return ncclCommInitRank(&made, scene_.size, id, scene_.rank);
+    ncclGetUniqueId(&id);
+    if (wrong == Wrong::config_not_initialised) return ncclCommInitRankConfig(&made, 1, id, 0, &config);
+    if (wrong == Wrong::rank_out_of_range) return ncclCommInitRank(&made, scene_.size, id, scene_.size);
+    if (wrong == Wrong::no_ranks) return ncclCommInitRank(&made, 0, id, 0);
+    return ncclCommInitRank(nullptr, scene_.size, id, scene_.rank);
+  }
+
+  ncclResult_t derive(Wrong wrong) {
+    ncclComm_t made = nullptr;
+    int itself = scene_.rank;
+    if (wrong == Wrong::bad_color) return ncclCommSplit(scene_.comm, -7, 0, &made, nullptr);
+    if (wrong == Wrong::shrink_of_itself)
+      return ncclCommShrink(scene_.comm, &itself, 1, &made, nullptr, NCCL_SHRINK_DEFAULT);
+    return ncclCommShrink(scene_.comm, nullptr, 0, &made, nullptr, NCCL_SHRINK_DEFAULT);
   }
 
   const Scene& scene_;
@@ -149,10 +150,11 @@ std::string complaint(Wrong wrong, const char* what, ncclResult_t result) {
 }  // namespace
 
 std::string attempt(Wrong wrong, const Scene& scene) {
+  // One rank cannot leave itself out: there would be none.
+  if (wrong == Wrong::shrink_of_itself && scene.size == 1) return {};
   Attempt attempt(scene);
   attempt.prepare(wrong);
-  const bool is_grouped =
-      scene.is_grouped && can_be_grouped(wrong) && !(wrong == Wrong::shrink_of_itself && scene.size == 1);
+  const bool is_grouped = scene.is_grouped && can_be_grouped(wrong);
   if (is_grouped) {
     ncclGroupStart();
     if (const ncclResult_t result = attempt.right(); result != ncclSuccess) {
@@ -164,11 +166,9 @@ std::string attempt(Wrong wrong, const Scene& scene) {
   const ncclResult_t ended = is_grouped ? ncclGroupEnd() : expected_of(wrong);
   if (result != expected_of(wrong)) return complaint(wrong, "the call", result);
   if (ended != expected_of(wrong)) return complaint(wrong, "ncclGroupEnd", ended);
-  if (std::string_view(ncclGetLastError(scene.comm)).find("nccl") == std::string_view::npos &&
-      !(wrong == Wrong::shrink_of_itself && scene.size == 1))
-    return fmt::format("{}: ncclGetLastError says '{}', which names no call", name_of(wrong),
-                       ncclGetLastError(scene.comm));
-  return {};
+  const std::string_view said = ncclGetLastError(scene.comm);
+  if (said.find("nccl") != std::string_view::npos) return {};
+  return fmt::format("{}: ncclGetLastError says '{}', which names no call", name_of(wrong), said);
 }
 
 }  // namespace tutti::programs

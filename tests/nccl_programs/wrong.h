@@ -1,8 +1,7 @@
 // Calls that the interface must refuse.
 #pragma once
 
-#include <cuda_runtime.h>
-#include <nccl.h>
+#include <nccl.h>  // and the CUDA runtime
 
 #include <cstddef>
 #include <string>
