@@ -1,9 +1,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include <array>
 #include <cerrno>
