@@ -20,8 +20,7 @@ typedef struct CUevent_st* cudaEvent_t;
 #define NCCL_PATCH 9
 #define NCCL_SUFFIX ""
 /* Up to 2.8 versions had four digits. */
-#define NCCL_VERSION(X, Y, Z) \
-  (((X) <= 2 && (Y) <= 8) ? (X) * 1000 + (Y) * 100 + (Z) : (X) * 10000 + (Y) * 100 + (Z))
+#define NCCL_VERSION(X, Y, Z) (((X) <= 2 && (Y) <= 8) ? (X)*1000 + (Y)*100 + (Z) : (X)*10000 + (Y)*100 + (Z))
 #define NCCL_VERSION_CODE 22809
 
 /* Defined by Tutti alone, for programs that want to know. */
@@ -74,14 +73,14 @@ typedef struct ncclConfig_v22800 {
   size_t size;
   unsigned int magic;
   unsigned int version;
-  int blocking;             /* 0: calls that take long return ncclInProgress */
-  int cgaClusterSize;       /* of GPU kernels: without meaning on virtual devices, as the next two */
+  int blocking;       /* 0: calls that take long return ncclInProgress */
+  int cgaClusterSize; /* of GPU kernels: without meaning on virtual devices, as the next two */
   int minCTAs;
   int maxCTAs;
-  const char* netName;      /* "Socket", "IB" */
+  const char* netName; /* "Socket", "IB" */
   int splitShare;
   int trafficClass;
-  const char* commName;     /* stands in the log and in failures */
+  const char* commName; /* stands in the log and in failures */
   int collnetEnable;
   int CTAPolicy;
   int shrinkShare;
@@ -90,13 +89,13 @@ typedef struct ncclConfig_v22800 {
   int nvlinkCentricSched;
 } ncclConfig_t;
 
-#define NCCL_CONFIG_INITIALIZER                                                                                      \
-  {                                                                                                                  \
-    sizeof(ncclConfig_t), 0xcafebeef, NCCL_VERSION(NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH), NCCL_CONFIG_UNDEF_INT,        \
-        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR,                   \
-        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT,                   \
-        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,                   \
-        NCCL_CONFIG_UNDEF_INT,                                                                                       \
+#define NCCL_CONFIG_INITIALIZER                                                                                \
+  {                                                                                                            \
+    sizeof(ncclConfig_t), 0xcafebeef, NCCL_VERSION(NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH), NCCL_CONFIG_UNDEF_INT, \
+        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR,            \
+        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT,            \
+        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,            \
+        NCCL_CONFIG_UNDEF_INT,                                                                                 \
   }
 
 typedef struct ncclSimInfo_v22200 {
@@ -106,10 +105,8 @@ typedef struct ncclSimInfo_v22200 {
   float estimatedTime; /* in microseconds */
 } ncclSimInfo_t;
 
-#define NCCL_SIM_INFO_INITIALIZER                                                                                    \
-  {                                                                                                                  \
-    sizeof(ncclSimInfo_t), 0x74685283, NCCL_VERSION(NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH), NCCL_UNDEF_FLOAT             \
-  }
+#define NCCL_SIM_INFO_INITIALIZER \
+  { sizeof(ncclSimInfo_t), 0x74685283, NCCL_VERSION(NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH), NCCL_UNDEF_FLOAT }
 
 typedef enum { ncclNumOps_dummy = 5 } ncclRedOp_dummy_t;
 typedef enum {
@@ -174,8 +171,8 @@ TUTTI_NCCL_CALL(CommInitRankConfig,
                 (ncclComm_t * comm, int nranks, ncclUniqueId commId, int rank, ncclConfig_t* config))
 TUTTI_NCCL_CALL(CommInitRank, (ncclComm_t * comm, int nranks, ncclUniqueId commId, int rank))
 TUTTI_NCCL_CALL(CommInitAll, (ncclComm_t * comm, int ndev, const int* devlist))
-TUTTI_NCCL_CALL(CommInitRankScalable, (ncclComm_t * newcomm, int nranks, int myrank, int nId, ncclUniqueId* commIds,
-                                       ncclConfig_t* config))
+TUTTI_NCCL_CALL(CommInitRankScalable,
+                (ncclComm_t * newcomm, int nranks, int myrank, int nId, ncclUniqueId* commIds, ncclConfig_t* config))
 TUTTI_NCCL_CALL(CommFinalize, (ncclComm_t comm))
 TUTTI_NCCL_CALL(CommDestroy, (ncclComm_t comm))
 TUTTI_NCCL_CALL(CommAbort, (ncclComm_t comm))
@@ -207,22 +204,22 @@ TUTTI_NCCL_CALL(Bcast,
                 (void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm, cudaStream_t stream))
 TUTTI_NCCL_CALL(Broadcast, (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
                             ncclComm_t comm, cudaStream_t stream))
-TUTTI_NCCL_CALL(AllReduce, (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
-                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream))
+TUTTI_NCCL_CALL(AllReduce, (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, ncclRedOp_t op,
+                            ncclComm_t comm, cudaStream_t stream))
 TUTTI_NCCL_CALL(ReduceScatter, (const void* sendbuff, void* recvbuff, size_t recvcount, ncclDataType_t datatype,
                                 ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream))
 TUTTI_NCCL_CALL(AllGather, (const void* sendbuff, void* recvbuff, size_t sendcount, ncclDataType_t datatype,
                             ncclComm_t comm, cudaStream_t stream))
-TUTTI_NCCL_CALL(AlltoAll, (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
-                           ncclComm_t comm, cudaStream_t stream))
+TUTTI_NCCL_CALL(AlltoAll, (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, ncclComm_t comm,
+                           cudaStream_t stream))
 TUTTI_NCCL_CALL(Gather, (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
                          ncclComm_t comm, cudaStream_t stream))
 TUTTI_NCCL_CALL(Scatter, (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
                           ncclComm_t comm, cudaStream_t stream))
 TUTTI_NCCL_CALL(Send, (const void* sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                        cudaStream_t stream))
-TUTTI_NCCL_CALL(Recv, (void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
-                       cudaStream_t stream))
+TUTTI_NCCL_CALL(Recv,
+                (void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm, cudaStream_t stream))
 
 /* Groups. */
 #if defined(__cplusplus)
@@ -260,12 +257,11 @@ typedef struct {
   int ctx;
 } ncclWaitSignalDesc_t;
 TUTTI_NCCL_CALL(WinGetUserPtr, (ncclComm_t comm, ncclWindow_t win, void** outUserPtr))
-TUTTI_NCCL_CALL(PutSignal, (const void* localbuff, size_t count, ncclDataType_t datatype, int peer,
-                            ncclWindow_t peerWin, size_t peerWinOffset, int sigIdx, int ctx, unsigned int flags,
-                            ncclComm_t comm, cudaStream_t stream))
+TUTTI_NCCL_CALL(PutSignal,
+                (const void* localbuff, size_t count, ncclDataType_t datatype, int peer, ncclWindow_t peerWin,
+                 size_t peerWinOffset, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm, cudaStream_t stream))
 TUTTI_NCCL_CALL(Signal, (int peer, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm, cudaStream_t stream))
-TUTTI_NCCL_CALL(WaitSignal,
-                (int nDesc, ncclWaitSignalDesc_t* signalDescs, ncclComm_t comm, cudaStream_t stream))
+TUTTI_NCCL_CALL(WaitSignal, (int nDesc, ncclWaitSignalDesc_t* signalDescs, ncclComm_t comm, cudaStream_t stream))
 
 /* Since 2.30: parameters, which are the variables of the environment. */
 typedef struct ncclParamHandle* ncclParamHandle_t;
@@ -314,16 +310,16 @@ typedef struct ncclCollConfig_v23200 {
   uint64_t userProfilerTag;
   cudaEvent_t launchCompletionEvent;
 } ncclCollConfig_t;
-#define NCCL_COLLCONFIG_INITIALIZER                                                                                  \
-  {                                                                                                                  \
-    sizeof(ncclCollConfig_t), NCCL_API_MAGIC, NCCL_VERSION(2, 32, 3), NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT,   \
-        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, 1,                \
-        NCCL_CONFIG_UNDEF_INT, 0, NCCL_CONFIG_UNDEF_PTR,                                                             \
+#define NCCL_COLLCONFIG_INITIALIZER                                                                                 \
+  {                                                                                                                 \
+    sizeof(ncclCollConfig_t), NCCL_API_MAGIC, NCCL_VERSION(2, 32, 3), NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, \
+        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, 1,              \
+        NCCL_CONFIG_UNDEF_INT, 0, NCCL_CONFIG_UNDEF_PTR,                                                            \
   }
 TUTTI_NCCL_CALL(AllReduceConfig, (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                                   ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config))
-TUTTI_NCCL_CALL(BroadcastConfig, (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
-                                  int root, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config))
+TUTTI_NCCL_CALL(BroadcastConfig, (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root,
+                                  ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config))
 TUTTI_NCCL_CALL(ReduceConfig,
                 (const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, ncclRedOp_t op, int root,
                  ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config))
@@ -348,10 +344,10 @@ typedef struct ncclEncryptionConfig_v23200 {
   int mode;
   const char* psk;
 } ncclEncryptionConfig_t;
-#define NCCL_ENCRYPTION_CONFIG_INITIALIZER                                                                           \
-  {                                                                                                                  \
-    sizeof(ncclEncryptionConfig_t), NCCL_API_MAGIC, NCCL_VERSION(2, 32, 3), NCCL_ENCRYPTION_MODE_NONE,                \
-        NCCL_CONFIG_UNDEF_PTR,                                                                                       \
+#define NCCL_ENCRYPTION_CONFIG_INITIALIZER                                                             \
+  {                                                                                                    \
+    sizeof(ncclEncryptionConfig_t), NCCL_API_MAGIC, NCCL_VERSION(2, 32, 3), NCCL_ENCRYPTION_MODE_NONE, \
+        NCCL_CONFIG_UNDEF_PTR,                                                                         \
   }
 TUTTI_NCCL_CALL(SetEncryption, (const ncclEncryptionConfig_t* config))
 
