@@ -107,6 +107,10 @@ class Channel {
   // Looks at everybody who has come so far: the mismatch may be with one that this rank does not wait for.
   bool find_mismatch();
 
+  // A byte of a buffer whose beginning, as a plan sees it, may lie before all memory: no pointer to that may be made.
+  static std::byte* byte_at(std::byte* begin, std::uint64_t offset) {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(begin) + offset);
+  }
   // Where the buffers of a member are, here; valid once it was met. A pulled one is an address of its process.
   struct Place {
     std::byte* in = nullptr;

@@ -63,8 +63,8 @@ void Flash::compute_step(std::uint32_t index) {
       const Piece& piece = pieces[i];
       const auto& place = channel_.place(channel_.self());
       workspace_.sources[i] = piece.buffer == Buffer::stage ? staged_by(piece.owner) + piece.offset * chunk_bytes_
-                              : piece.buffer == Buffer::in  ? place.in + piece.offset
-                                                            : place.out + piece.offset;
+                              : piece.buffer == Buffer::in  ? transport::Channel::byte_at(place.in, piece.offset)
+                                                            : transport::Channel::byte_at(place.out, piece.offset);
       const double own = launch_.elements.op == Op::scaled_sum ? place.factor : launch_.input_factor;
       workspace_.factors[i] = piece.is_scaled ? own : 1;
       is_scaled = is_scaled || piece.is_scaled;
@@ -74,7 +74,7 @@ void Flash::compute_step(std::uint32_t index) {
       workspace_.targets[i] =
           piece.buffer == Buffer::stage
               ? workspace_.flash(static_cast<std::size_t>(channel_.self())) + piece.offset * chunk_bytes_
-              : channel_.place(channel_.self()).out + piece.offset;
+              : transport::Channel::byte_at(channel_.place(channel_.self()).out, piece.offset);
     }
     compute(launch_, custom_, workspace_,
             {.sources = {workspace_.sources.data(), step.source_count},

@@ -266,7 +266,7 @@ std::byte* Run::locate(std::uint32_t lane, const Piece& piece, std::uint64_t ski
   const Channel::Place& place = channel_.place(piece.owner);
   const bool is_in = piece.buffer == Buffer::in;
   *pid = (is_in ? place.pulls_in : place.pulls_out) ? channel_.peer(piece.owner).pid : 0;
-  return (is_in ? place.in : place.out) + piece.offset + skip;
+  return Channel::byte_at(is_in ? place.in : place.out, piece.offset + skip);
 }
 
 Status Run::compute_chunk(std::uint32_t lane, const LaunchStep& step, std::uint32_t chunk, std::uint64_t bytes,
