@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
@@ -200,12 +201,15 @@ class Background {
  public:
   static Background& of_process() {
     // Never destroyed: whoever still waits for other ranks when the process ends need not be waited for.
-    static Background& background = *new Background;
+    static Background& background = [&]() -> Background& {
+      std::atexit([] { of_process().reap(); });
+      return *new Background;
+    }();
     return background;
   }
   Status run(std::function<void()> work) {
+    reap();
     const std::lock_guard lock(mutex_);
-    std::erase_if(threads_, [](const Running& running) { return running.is_over->load(std::memory_order_acquire); });
     auto is_over = std::make_shared<std::atomic<bool>>(false);
     TUTTI_ASSIGN(auto thread, os::Thread::start("tutti-nccl", [work = std::move(work), is_over] {
                    work();
@@ -213,6 +217,11 @@ class Background {
                  }));
     threads_.push_back({std::move(thread), std::move(is_over)});
     return {};
+  }
+  // Those that are done.
+  void reap() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(threads_, [](const Running& running) { return running.is_over->load(std::memory_order_acquire); });
   }
 
  private:

@@ -76,8 +76,10 @@ class Executor::Pass {
   bool has_stalled() {
     const Time now = os::now();
     std::uint64_t steps = 0;
-    for (const Seen& seen : seen_)
-      steps += seen.stream->finished_.load(std::memory_order_relaxed) + (may_run(seen) ? seen.task->steps() : 0);
+    for (Seen& seen : seen_) {
+      if (may_run(seen)) ask_steps(seen);
+      steps += seen.stream->finished_.load(std::memory_order_relaxed) + seen.steps;
+    }
     if (std::exchange(steps_, steps) != steps) moved_ = now;
     return Deadline::after(moved_, kYieldFor).has_passed(now);
   }
@@ -88,7 +90,15 @@ class Executor::Pass {
     std::shared_ptr<HostStream> stream;
     std::shared_ptr<Task> task;  // nullptr: there is none
     std::uint64_t finished = 0;  // of the stream when that task was first
+    std::uint64_t steps = 0;     // of the task when it could last be asked
   };
+
+  // Nothing new of one that another thread runs now.
+  static void ask_steps(Seen& seen) {
+    if (seen.task->is_claimed_.exchange(true, std::memory_order_acquire)) return;
+    seen.steps = seen.task->steps();
+    seen.task->is_claimed_.store(false, std::memory_order_release);
+  }
 
   bool may_run(const Seen& seen) const {
     return seen.task != nullptr && seen.task->not_first_in_.load(std::memory_order_acquire) == 0 &&
@@ -102,7 +112,7 @@ class Executor::Pass {
     seen_.clear();
     std::erase_if(executor_.streams_, [](const auto& stream) { return stream.expired(); });
     for (const auto& weak : executor_.streams_)
-      if (auto stream = weak.lock()) seen_.push_back({std::move(stream), nullptr, 0});
+      if (auto stream = weak.lock()) seen_.push_back({std::move(stream), nullptr, 0, 0});
   }
 
   Executor& executor_;
