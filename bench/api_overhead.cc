@@ -3,13 +3,16 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 #include <nccl.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -134,6 +137,37 @@ Pair grouped(const Options& options, int devices) {
   return pair;
 }
 
+// What this process has in memory now, in MiB.
+double resident_mib() {
+  std::ifstream file("/proc/self/statm");
+  double all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+// A communicator of many devices in one process: its start, and its first call.
+void print_start(int devices) {
+  const double before = resident_mib();
+  std::vector<ncclComm_t> comms(static_cast<std::size_t>(devices));
+  std::vector<float> data(comms.size(), 1);
+  const double begin = now_s();
+  check(ncclCommInitAll(comms.data(), devices, nullptr));
+  const double started = now_s();
+  const double after = resident_mib();
+  check(ncclGroupStart());
+  for (std::size_t i = 0; i < comms.size(); ++i)
+    check(ncclAllReduce(&data[i], &data[i], 1, ncclFloat, ncclSum, comms[i], nullptr));
+  check(ncclGroupEnd());
+  for (int device = 0; device < devices; ++device) {
+    cudaSetDevice(device);
+    cudaStreamSynchronize(nullptr);
+  }
+  fmt::print("{} devices start in {:.0f} ms and {:.0f} MiB; with the first all-reduce {:.0f} ms and {:.0f} MiB\n",
+             devices, (started - begin) * 1e3, after - before, (now_s() - begin) * 1e3, resident_mib() - before);
+  cudaSetDevice(0);
+  for (const ncclComm_t comm : comms) check(ncclCommDestroy(comm));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -142,6 +176,9 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", options.repeats, "runs of each")->capture_default_str();
   app.add_option("--calls", options.calls, "calls of a run")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  constexpr int kManyDevices = 64;
+  ::setenv("TUTTI_VIRTUAL_DEVICES", std::to_string(kManyDevices).c_str(), 1);
+  print_start(kManyDevices);
   const Pair one = one_rank(options);
   const Pair two = two_ranks(options);
   Options fewer = options;

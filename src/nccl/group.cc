@@ -103,9 +103,13 @@ Result<bool> record(const std::vector<Enqueued>& calls) {
 }
 
 // Whether nothing has to be known of a call but itself.
+bool is_plain(const device::HostStream& stream, const Call& call) {
+  return stream.kind() != device::HostStream::Kind::legacy && stream.recording() == nullptr &&
+         !comm::Side::is_nothing(call);
+}
+
 bool is_plain(const Enqueued& call) {
-  return call.stream->kind() != device::HostStream::Kind::legacy && call.stream->recording() == nullptr &&
-         !call.factor && call.keeps == nullptr && !comm::Side::is_nothing(call.call);
+  return is_plain(*call.stream, call.call) && !call.factor && call.keeps == nullptr;
 }
 
 // The common case: one call of each device. None shares anything with another.
@@ -251,9 +255,7 @@ ncclResult_t make(std::vector<Making> makings) {
 }  // namespace
 
 bool try_enqueue_plain(const CommRef& comm, const std::shared_ptr<device::HostStream>& stream, const Call& call) {
-  const bool is_plain = group.depth == 0 && stream->kind() != device::HostStream::Kind::legacy &&
-                        stream->recording() == nullptr && !comm::Side::is_nothing(call);
-  if (!is_plain) return false;
+  if (group.depth > 0 || !is_plain(*stream, call)) return false;
   comm->submitted.fetch_add(1, std::memory_order_relaxed);
   comm::submit_single({comm->side, call, stream, comm});
   return true;
