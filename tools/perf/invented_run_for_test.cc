@@ -25,7 +25,10 @@ Stragglers stragglers_of(double time_us) {
 
 Measurement measurement_of(std::uint64_t bytes, double time_us) {
   const double gbps = static_cast<double>(bytes) / time_us / 1e3;
-  Measurement measurement{.time_us = time_us, .algorithm_gbps = gbps, .bus_gbps = gbps * 2 * (kRanks - 1) / kRanks};
+  Measurement measurement;
+  measurement.time_us = time_us;
+  measurement.algorithm_gbps = gbps;
+  measurement.bus_gbps = gbps * 2 * (kRanks - 1) / kRanks;
   measurement.wrong = 0;
   measurement.repeats_us = {time_us * 0.98, time_us, time_us * 1.03};
   measurement.distribution = Distribution{.min_us = time_us * 0.94,
@@ -44,7 +47,11 @@ Measurement measurement_of(std::uint64_t bytes, double time_us) {
 Row row_of(std::uint64_t bytes, double slowdown) {
   const double ideal_us = kLatencyUs + static_cast<double>(bytes) / kGigabytesPerSecond / 1e3;
   const double time_us = slowdown * ideal_us * (bytes == kSlowBytes ? 2.4 : 1.08);
-  Row row{.bytes = bytes, .count = bytes / 4, .type = "float", .operation = "sum"};
+  Row row;
+  row.bytes = bytes;
+  row.count = bytes / 4;
+  row.type = "float";
+  row.operation = "sum";
   row.plan = bytes < 65536 ? "all to all, 1 lane" : "ring, 4 lanes, tiles of 128 KiB";
   row.estimate_us = ideal_us;
   row.out_of_place = measurement_of(bytes, time_us);
@@ -73,10 +80,11 @@ Setup invented_setup() {
               .checks = 1,
               .graph_launches = 0,
               .blocking = 3,
-              .repeats = 3};
-  setup.processor = "8 cores of AMD EPYC 7B13";
-  setup.system = "Linux 6.1.0 x86_64";
-  setup.settings = {{"NCCL_DEBUG", "WARN"}, {"NCCL_ALGO", "ring,tree"}};
+              .repeats = 3,
+              .processor = "8 cores of AMD EPYC 7B13",
+              .system = "Linux 6.1.0 x86_64",
+              .settings = {{"NCCL_DEBUG", "WARN"}, {"NCCL_ALGO", "ring,tree"}},
+              .seats = {}};
   for (int rank = 0; rank < kRanks; ++rank) {
     setup.seats.push_back({.rank = rank,
                            .group = 0,
