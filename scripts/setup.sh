@@ -3,7 +3,7 @@
 # The caller has set -euo pipefail and stands in the root of the repository.
 
 readonly BASE_PACKAGES="g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev
-  libhwy-dev libhwloc-dev libucx-dev libssl-dev iproute2"
+  libhwy-dev libhwloc-dev libucx-dev libpmix-dev libssl-dev iproute2"
 # Both MPIs, for the programs that use NCCL and MPI; where one is missing, their tests are skipped.
 readonly MPI_PACKAGES="openmpi-bin libopenmpi-dev mpich libmpich-dev"
 readonly PROGRESS_EVERY_S=5

@@ -21,6 +21,9 @@ constexpr std::array<std::string_view, 4> kYes = {"1", "on", "yes", "true"};
 constexpr std::array<std::string_view, 4> kNo = {"0", "off", "no", "false"};
 // Set by those who run tests, looked at by no part of the library.
 constexpr std::array<std::string_view, 1> kOfTests = {"TUTTI_SEED"};
+// Set by launchers for each process: facts, no settings (bootstrap/env/launch.h).
+constexpr std::array<std::string_view, 5> kOfLaunchers = {"TUTTI_RANK", "TUTTI_SIZE", "TUTTI_LOCAL_RANK",
+                                                          "TUTTI_LOCAL_SIZE", "TUTTI_STORE"};
 
 bool is_same_word(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
@@ -213,7 +216,8 @@ std::vector<std::string> unknown_knobs(std::span<const std::string> names) {
   std::vector<std::string> sentences;
   for (const std::string& name : names) {
     if (!name.starts_with("TUTTI_") || std::ranges::find(known, name) != known.end() ||
-        std::ranges::find(kOfTests, name) != kOfTests.end()) {
+        std::ranges::find(kOfTests, name) != kOfTests.end() ||
+        std::ranges::find(kOfLaunchers, name) != kOfLaunchers.end()) {
       continue;
     }
     const std::string suggestion = text::suggestion(name, known);

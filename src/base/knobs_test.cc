@@ -156,7 +156,8 @@ TEST(Knobs, SizesAreReadWithUnits) {
 }
 
 TEST(Knobs, UnknownNamesComeWithTheNearestKnown) {
-  const std::vector<std::string> names = {"HOME", "TUTTI_LOG", "TUTTI_SEED", "TUTTI_SILENSE", "TUTTI_BANANAS_PER_DAY"};
+  const std::vector<std::string> names = {"HOME",       "TUTTI_LOG",     "TUTTI_SEED",
+                                          "TUTTI_RANK", "TUTTI_SILENSE", "TUTTI_BANANAS_PER_DAY"};
   const std::vector<std::string> expected = {"TUTTI_SILENSE is no setting, did you mean 'TUTTI_SILENCE'?",
                                              "TUTTI_BANANAS_PER_DAY is no setting; 'tutti env' lists those that are"};
   EXPECT_EQ(unknown_knobs(names), expected);

@@ -104,6 +104,12 @@ bool MeetingPoint::is_finished() {
   return is_finished;
 }
 
+bool MeetingPoint::is_store_unused() {
+  bool is_unused = false;
+  courier_->run([&] { is_unused = store_->actor().is_unused(); });
+  return is_unused;
+}
+
 Result<Identifier> open_meeting_point() {
   TUTTI_ASSIGN(const Knobs knobs, Knobs::read(os::environment_variable));
   TUTTI_ASSIGN(auto point, MeetingPoint::open(knobs));

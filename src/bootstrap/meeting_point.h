@@ -29,6 +29,7 @@ class MeetingPoint {
   // From any thread.
   Status failure();    // why the ranks will never meet
   bool is_finished();  // they have met, and nobody uses the store
+  bool is_store_unused();
 
  private:
   MeetingPoint(std::unique_ptr<rpc::Courier> courier, const Identifier& identifier)
