@@ -1,0 +1,97 @@
+#include "tools/perf/outputs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "base/text.h"
+#include "os/file_descriptor.h"
+#include "tools/perf/judge/comparison.h"
+#include "tools/perf/report_csv.h"
+#include "tools/perf/report_markdown.h"
+#include "tools/perf/results_json.h"
+
+namespace tutti::perf {
+
+namespace {
+
+constexpr int kNamesMax = 10000;
+
+// A name that no file has yet: FILE, FILE.0, FILE.1 and so on. The file is made, so that nobody else takes it.
+Result<std::string> create_new(const std::string& path) {
+  for (int i = -1; i < kNamesMax; ++i) {
+    const std::string name = i < 0 ? path : fmt::format("{}.{}", path, i);
+    const os::FileDescriptor file(::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666));
+    if (file.get() >= 0) return name;
+    if (errno != EEXIST) return invalid_argument(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
+  }
+  return invalid_argument(fmt::format("{} and {} names like it are taken", path, kNamesMax));
+}
+
+Status try_writing(const std::string& path) {
+  if (path.empty()) return {};
+  const std::ofstream file(path, std::ios::app);
+  if (file) return {};
+  return invalid_argument(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+Status write_text(const std::string& path, const std::string& content) {
+  if (path.empty()) return {};
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << content;
+  file.close();
+  if (file) return {};
+  return invalid_argument(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+}  // namespace
+
+Status Outputs::open(const Options& options) {
+  for (const std::string& path : {options.report, options.csv, options.markdown}) TUTTI_TRY(try_writing(path));
+  if (!options.baseline.empty()) {
+    TUTTI_ASSIGN(baseline_, read_run(options.baseline));
+  }
+  if (options.output_file.empty()) return {};
+  if (!options.output_file.ends_with(".json"))
+    return invalid_argument(
+        fmt::format("{}: results are written as JSON (-J); end the name with .json", options.output_file));
+  TUTTI_ASSIGN(json_path_, create_new(options.output_file));
+  note_ = fmt::format("# Writing JSON output to {}\n", json_path_);
+  return {};
+}
+
+Status Outputs::write(const Run& run, const Options& options) {
+  if (!json_path_.empty()) TUTTI_TRY(write_run(run, json_path_));
+  TUTTI_TRY(write_text(options.csv, options.csv.empty() ? "" : csv_report(run)));
+  return write_text(options.markdown, options.markdown.empty() ? "" : markdown_report(run));
+}
+
+Result<Judgement> Outputs::judge(Run& run, const Options& options) const {
+  Judgement judgement;
+  if (baseline_) {
+    const CompareSettings settings{.smallest_effect = options.least_effect_percent / 100,
+                                   .confidence = options.confidence_percent / 100};
+    TUTTI_ASSIGN(const Comparison comparison, compare(run, *baseline_, settings));
+    judgement.text += text_of(comparison);
+    judgement.is_slower = comparison.is_regressed();
+  }
+  for (const std::string& remark : run.remarks) judgement.text += fmt::format("# {}\n", remark);
+  return judgement;
+}
+
+std::vector<std::string> lines_about(const Row& row, const Options& options) {
+  std::vector<std::string> lines;
+  if (options.explains && row.plan) {
+    for (const std::string_view line : text::split(*row.plan, '\n')) lines.push_back(fmt::format("  {}", line));
+  }
+  if (options.explains && row.estimate_us)
+    lines.push_back(fmt::format("  estimate {}", text::seconds_text(*row.estimate_us * 1e-6)));
+  return lines;
+}
+
+}  // namespace tutti::perf
