@@ -38,8 +38,9 @@ typedef void (*tuttiNcclCombine)(void* value, const void* operand, size_t count,
 ncclResult_t tuttiNcclRedOpCreate(ncclRedOp_t* op, const char* name, size_t elementBytes, tuttiNcclCombine combine,
                                   void* context, ncclComm_t comm);
 
-// How calls like this one would run and why, in a few lines; valid until this thread asks again.
-ncclResult_t tuttiNcclExplainAllReduce(ncclComm_t comm, size_t count, ncclDataType_t datatype, const char** text);
+// Ends a group as ncclGroupSimulateEnd does, without running it: how its calls of the first communicator would run and
+// why, in a few lines. Valid until this thread asks again; the end of an inner group says nothing.
+ncclResult_t tuttiNcclGroupExplainEnd(const char** text);
 
 #ifdef __cplusplus
 }

@@ -21,4 +21,14 @@ double estimate_us(std::span<const Enqueued> calls) {
   return longest * 1e6;
 }
 
+std::string explain(std::span<const Enqueued> calls) {
+  std::string text;
+  for (const Enqueued& call : calls) {
+    if (call.comm != calls.front().comm) continue;
+    if (!text.empty()) text += "\n";
+    text += call.comm->side->explain(call.call);
+  }
+  return text;
+}
+
 }  // namespace tutti::nccl

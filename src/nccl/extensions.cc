@@ -108,18 +108,3 @@ TUTTI_NCCL_EXTENSION tuttiNcclRedOpCreate(ncclRedOp_t* op, const char* name, siz
     return add_operation(*comm, {.type = ncclUint8, .custom = std::move(custom)}, *op);
   });
 }
-
-TUTTI_NCCL_EXTENSION tuttiNcclExplainAllReduce(ncclComm_t handle, size_t count, ncclDataType_t datatype,
-                                               const char** text) {
-  return answer("tuttiNcclExplainAllReduce", [&]() -> Status {
-    if (text == nullptr) return tutti::invalid_argument("the place for the text is NULL");
-    TUTTI_ASSIGN(const CommRef comm, find(handle));
-    TUTTI_TRY(comm->readiness());
-    tutti::Call call{.collective = Collective::all_reduce, .count = count};
-    TUTTI_ASSIGN(call.type, data_type_of(datatype));
-    thread_local std::string kept;
-    kept = comm->side->explain(call);
-    *text = kept.c_str();
-    return {};
-  });
-}

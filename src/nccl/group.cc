@@ -325,3 +325,17 @@ TUTTI_NCCL_DEFINE(GroupSimulateEnd, (ncclSimInfo_t * info)) {
     return {};
   });
 }
+
+extern "C" ncclResult_t tuttiNcclGroupExplainEnd(const char** text) {
+  using namespace tutti::nccl;
+  return answer("tuttiNcclGroupExplainEnd", [&]() -> Status {
+    if (group.depth == 0) return {tutti::Code::invalid_usage, "there is no group to end; call ncclGroupStart first"};
+    if (text == nullptr) return tutti::invalid_argument("the place for the text is NULL");
+    if (--group.depth > 0) return {};
+    const Group ended = std::exchange(group, {});
+    thread_local std::string kept;
+    kept = explain(ended.calls);
+    *text = kept.c_str();
+    return {};
+  });
+}

@@ -1,6 +1,8 @@
 #include "tools/perf/collective.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 
 #include "tools/perf/failure.h"
 #include "tools/perf/pattern.h"
@@ -196,25 +198,29 @@ Status alltoallv(const CallSite& call) {
   return end_group();
 }
 
-// An all-gather in which the blocks that a rank has double with every exchange.
+// An all-gather in which the blocks that a rank has double with every round.
 Status hypercube(const CallSite& call) {
-  const std::byte* own = at(call.receive, static_cast<std::uint64_t>(call.rank) * call.count, call);
-  if (own != call.send) {
-    TUTTI_TRY(of_cuda(cudaMemcpyAsync(const_cast<std::byte*>(own), call.send, call.count * call.type->bytes,
-                                      cudaMemcpyDeviceToDevice, call.stream),
-                      "cudaMemcpyAsync"));
+  std::byte* own = at(call.receive, static_cast<std::uint64_t>(call.rank) * call.count, call);
+  if (call.round == 0 && own != call.send) {
+    TUTTI_TRY(
+        of_cuda(cudaMemcpyAsync(own, call.send, call.count * call.type->bytes, cudaMemcpyDeviceToDevice, call.stream),
+                "cudaMemcpyAsync"));
   }
-  for (int mask = 1; mask < call.shape->ranks; mask <<= 1) {
-    const int peer = call.rank ^ mask;
-    const auto mine = static_cast<std::uint64_t>(call.rank & ~(mask - 1));
-    const auto theirs = static_cast<std::uint64_t>(peer & ~(mask - 1));
-    const std::uint64_t count = call.count * static_cast<std::uint64_t>(mask);
-    TUTTI_TRY(of_nccl(ncclGroupStart(), "ncclGroupStart"));
-    TUTTI_TRY(send(call, at(call.receive, mine * call.count, call), count, peer));
-    TUTTI_TRY(receive(call, at(call.receive, theirs * call.count, call), count, peer));
-    TUTTI_TRY(end_group());
-  }
-  return {};
+  if (call.shape->ranks == 1) return {};
+  const int mask = 1 << call.round;
+  const int peer = call.rank ^ mask;
+  const auto mine = static_cast<std::uint64_t>(call.rank & ~(mask - 1));
+  const auto theirs = static_cast<std::uint64_t>(peer & ~(mask - 1));
+  const std::uint64_t count = call.count * static_cast<std::uint64_t>(mask);
+  TUTTI_TRY(of_nccl(ncclGroupStart(), "ncclGroupStart"));
+  TUTTI_TRY(send(call, at(call.receive, mine * call.count, call), count, peer));
+  TUTTI_TRY(receive(call, at(call.receive, theirs * call.count, call), count, peer));
+  return end_group();
+}
+
+int one_round(int) { return 1; }
+int doubling_rounds(int ranks) {
+  return std::max(static_cast<int>(std::bit_width(static_cast<unsigned>(ranks))) - 1, 1);
 }
 
 // Bandwidths.
@@ -239,21 +245,25 @@ double others_of_all(int ranks) { return static_cast<double>(ranks - 1) / ranks;
 double twice_others_of_all(int ranks) { return 2 * others_of_all(ranks); }
 
 constexpr std::array kCollectives = {
-    Collective{"all_reduce", "none", true, false, true, whole, reduced_everywhere, all_reduce, all_bytes,
+    Collective{"all_reduce", "none", true, false, true, whole, reduced_everywhere, one_round, all_reduce, all_bytes,
                twice_others_of_all},
-    Collective{"all_gather", "none", false, false, true, gathered, blocks_of_all, all_gather, all_blocks,
+    Collective{"all_gather", "none", false, false, true, gathered, blocks_of_all, one_round, all_gather, all_blocks,
                others_of_all},
-    Collective{"broadcast", "none", false, true, true, whole, copy_of_root, broadcast, all_bytes, one},
-    Collective{"reduce_scatter", "none", true, false, true, scattered, reduced_blocks, reduce_scatter, all_blocks,
+    Collective{"broadcast", "none", false, true, true, whole, copy_of_root, one_round, broadcast, all_bytes, one},
+    Collective{"reduce_scatter", "none", true, false, true, scattered, reduced_blocks, one_round, reduce_scatter,
+               all_blocks, others_of_all},
+    Collective{"reduce", "none", true, true, true, whole, reduced_at_root, one_round, reduce, all_bytes, one},
+    Collective{"alltoall", "none", false, false, false, exchanged, block_of_each, one_round, alltoall, all_blocks,
                others_of_all},
-    Collective{"reduce", "none", true, true, true, whole, reduced_at_root, reduce, all_bytes, one},
-    Collective{"alltoall", "none", false, false, false, exchanged, block_of_each, alltoall, all_blocks, others_of_all},
-    Collective{"alltoallv", "none", false, false, false, exchanged_by_traffic, share_of_each, alltoallv, largest_share,
+    Collective{"alltoallv", "none", false, false, false, exchanged_by_traffic, share_of_each, one_round, alltoallv,
+               largest_share, others_of_all},
+    Collective{"scatter", "none", false, true, true, scattered, block_of_root, one_round, scatter, all_blocks,
                others_of_all},
-    Collective{"scatter", "none", false, true, true, scattered, block_of_root, scatter, all_blocks, others_of_all},
-    Collective{"gather", "none", false, true, true, gathered, blocks_at_root, gather, all_blocks, others_of_all},
-    Collective{"sendrecv", "sum", false, false, false, whole, copy_of_previous, sendrecv, all_bytes, one},
-    Collective{"hypercube", "", false, false, true, gathered, blocks_of_all, hypercube, blocks_of_others, one},
+    Collective{"gather", "none", false, true, true, gathered, blocks_at_root, one_round, gather, all_blocks,
+               others_of_all},
+    Collective{"sendrecv", "sum", false, false, false, whole, copy_of_previous, one_round, sendrecv, all_bytes, one},
+    Collective{"hypercube", "", false, false, true, gathered, blocks_of_all, doubling_rounds, hypercube,
+               blocks_of_others, one},
 };
 
 }  // namespace

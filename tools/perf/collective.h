@@ -48,6 +48,7 @@ struct CallSite {
   ncclRedOp_t operation = ncclSum;
   int root = 0;
   int rank = 0;
+  int round = 0;
   const Shape* shape = nullptr;
   ncclComm_t comm = nullptr;
   cudaStream_t stream = nullptr;
@@ -61,6 +62,7 @@ struct Collective {
   bool checks_in_place = true;  // false: the result is not defined there
   Layout (*layout)(const Shape&) = nullptr;
   std::vector<Piece> (*pieces)(const Shape&, int rank, int root) = nullptr;
+  int (*rounds)(int ranks) = nullptr;  // groups that have to end one after the other
   Status (*start)(const CallSite&) = nullptr;
   double (*moved_bytes)(const Shape&) = nullptr;  // what the algorithm bandwidth counts
   double (*bus_factor)(int ranks) = nullptr;

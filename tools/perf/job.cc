@@ -44,27 +44,40 @@ Buffers buffers_of(const Job& job, const Case& test, const Station& station, std
           station.receive.begin + begin + rank * layout.receive_offset * size};
 }
 
-Status start_calls(const Job& job, const Case& test, std::span<const Station> stations, std::uint64_t iteration) {
-  const Layout layout = test.layout(job.collective);
-  const std::uint64_t used = std::max(layout.send_count, layout.receive_count) * test.type.bytes;
-  const std::uint64_t places = used > 0 ? std::max<std::uint64_t>(job.buffer_bytes / used, 1) : 1;
-  const std::uint64_t shift = used * (iteration % places);
+namespace {
+
+// Of all stations, as one group where there are several.
+Status start_round(const Job& job, const Case& test, std::span<const Station> stations, std::uint64_t shift,
+                   int round) {
+  const std::uint64_t count = test.layout(job.collective).call_count;
   if (stations.size() > 1) TUTTI_TRY(of_nccl(ncclGroupStart(), "ncclGroupStart"));
   for (const Station& station : stations) {
     const Buffers buffers = buffers_of(job, test, station, shift);
     CallSite call{.send = buffers.send,
                   .receive = buffers.receive,
-                  .count = layout.call_count,
+                  .count = count,
                   .type = &test.type,
                   .operation = simple_operation(test.operation),
                   .root = test.root,
                   .rank = station.rank,
+                  .round = round,
                   .shape = &test.shape,
                   .comm = station.comm,
                   .stream = station.stream};
     TUTTI_TRY(test.operation == Operation::mulsum ? start_scaled(job, call) : job.collective.start(call));
   }
   if (stations.size() > 1) TUTTI_TRY(of_nccl(ncclGroupEnd(), "ncclGroupEnd", stations.front().comm));
+  return {};
+}
+
+}  // namespace
+
+Status start_calls(const Job& job, const Case& test, std::span<const Station> stations, std::uint64_t iteration) {
+  const Layout layout = test.layout(job.collective);
+  const std::uint64_t used = std::max(layout.send_count, layout.receive_count) * test.type.bytes;
+  const std::uint64_t places = used > 0 ? std::max<std::uint64_t>(job.buffer_bytes / used, 1) : 1;
+  for (int round = 0; round < job.collective.rounds(job.ranks); ++round)
+    TUTTI_TRY(start_round(job, test, stations, used * (iteration % places), round));
   return {};
 }
 

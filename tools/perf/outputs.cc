@@ -21,6 +21,7 @@ namespace tutti::perf {
 namespace {
 
 constexpr int kNamesMax = 10000;
+constexpr double kFarOff = 2;  // where estimate and measurement disagree
 
 // A name that no file has yet: FILE, FILE.0, FILE.1 and so on. The file is made, so that nobody else takes it.
 Result<std::string> create_new(const std::string& path) {
@@ -86,11 +87,15 @@ Result<Judgement> Outputs::judge(Run& run, const Options& options) const {
 
 std::vector<std::string> lines_about(const Row& row, const Options& options) {
   std::vector<std::string> lines;
-  if (options.explains && row.plan) {
-    for (const std::string_view line : text::split(*row.plan, '\n')) lines.push_back(fmt::format("  {}", line));
-  }
-  if (options.explains && row.estimate_us)
-    lines.push_back(fmt::format("  estimate {}", text::seconds_text(*row.estimate_us * 1e-6)));
+  if (!options.explains) return lines;
+  if (row.plan) lines.push_back(fmt::format("  {}", *row.plan));
+  if (!row.estimate_us || !row.out_of_place) return lines;
+  const double ratio = row.out_of_place->time_us / *row.estimate_us;
+  const bool is_far = ratio > kFarOff || ratio < 1 / kFarOff;
+  lines.push_back(fmt::format("  estimate {}, measured {}: {:.2f} times as long{}",
+                              text::seconds_text(*row.estimate_us * 1e-6),
+                              text::seconds_text(row.out_of_place->time_us * 1e-6), ratio,
+                              is_far ? "; one of them is wrong, or something is in the way" : ""));
   return lines;
 }
 

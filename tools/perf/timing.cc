@@ -60,14 +60,15 @@ class Graphs {
 Status start_iteration(const Job& job, const Case& test, std::span<const Station> stations, int thread, int iteration) {
   const Options& options = job.options;
   const auto calls = static_cast<std::uint64_t>(options.aggregated_iterations);
-  if (calls > 1) TUTTI_TRY(of_nccl(ncclGroupStart(), "ncclGroupStart"));
+  const bool is_group = calls > 1 && job.collective.rounds(job.ranks) == 1;  // rounds end one after the other
+  if (is_group) TUTTI_TRY(of_nccl(ncclGroupStart(), "ncclGroupStart"));
   for (std::uint64_t call = 0; call < calls; ++call) {
     TUTTI_TRY(start_calls(job, test, stations, static_cast<std::uint64_t>(iteration) * calls + call));
     const bool waits = (options.blocking == 1 || options.blocking == 2) && calls == 1 && options.graph_launches == 0;
     if (waits) TUTTI_TRY(finish(stations, options));
     if (waits && options.blocking == 1) TUTTI_TRY(job.crew.barrier(thread));
   }
-  if (calls > 1) TUTTI_TRY(of_nccl(ncclGroupEnd(), "ncclGroupEnd"));
+  if (is_group) TUTTI_TRY(of_nccl(ncclGroupEnd(), "ncclGroupEnd"));
   return {};
 }
 

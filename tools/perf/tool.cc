@@ -29,6 +29,8 @@ namespace tutti::perf {
 
 namespace {
 
+constexpr int kWrongSentencesMax = 16;  // they are alike
+
 Result<double> setting(const char* name, double low, double high, double otherwise) {
   const auto text = os::environment_variable(name);
   if (!text) return otherwise;
@@ -112,6 +114,7 @@ class Tool {
   std::vector<Station> stations_;
   std::vector<Totals> totals_;
   std::mutex writing_;  // sentences about wrong data come from every thread
+  int wrong_sentences_ = 0;
   Run run_;
   std::int64_t started_memory_ = 0;
   std::int64_t buffer_memory_ = 0;
@@ -272,8 +275,8 @@ Observer Tool::observer() {
       .found_wrong =
           [this](const std::string& sentence) {
             const std::lock_guard lock(writing_);
-            fmt::print(stderr, "{}: {}\n", program_, sentence);
-            run_.remarks.push_back(sentence);
+            if (!is_first()) fmt::print(stderr, "{}: {}\n", program_, sentence);
+            if (++wrong_sentences_ <= kWrongSentencesMax) run_.remarks.push_back(sentence);
           },
   };
 }
@@ -340,6 +343,8 @@ Result<int> Tool::conclude() {
   print(table_foot(run_));
   report_memory();
   print("#\n");
+  if (wrong_sentences_ > kWrongSentencesMax)
+    run_.remarks.push_back(fmt::format("{} more buffers were wrong", wrong_sentences_ - kWrongSentencesMax));
   if (!sizes_.remark.empty()) run_.remarks.push_back(sizes_.remark);
   TUTTI_ASSIGN(const Judgement judgement, outputs_.judge(run_, options_));
   print(judgement.text);

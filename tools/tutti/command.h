@@ -75,5 +75,6 @@ void add_env_command(CLI::App& root, Commands& commands);
 void add_meet_command(CLI::App& root, Commands& commands);
 void add_inspect_command(CLI::App& root, Commands& commands);
 void add_diagnose_command(CLI::App& root, Commands& commands);
+void add_perf_command(CLI::App& root, Commands& commands);
 
 }  // namespace tutti::tool

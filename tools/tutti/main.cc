@@ -8,6 +8,7 @@
 #include "tools/tutti/command.h"
 #include "tools/tutti/completion.h"
 #include "tools/tutti/manual.h"
+#include "tools/tutti/perf_command.h"
 #include "tools/tutti/usage.h"
 #include "tutti/version.h"
 
@@ -29,6 +30,7 @@ void add_commands(CLI::App& root, Commands& commands) {
   add_meet_command(root, commands);
   add_inspect_command(root, commands);
   add_diagnose_command(root, commands);
+  add_perf_command(root, commands);
   add_completion_command(root, commands);
   add_manual_command(root, commands);
 }
@@ -39,6 +41,7 @@ int fail(const std::string& sentence) {
 }
 
 int run(const std::vector<std::string>& arguments) {
+  if (const auto code = try_perf_tool(arguments)) return *code;
   CLI::App root("Tutti, all together: one stack for distributed training, in which collectives are plans.", "tutti");
   Commands commands(root);
   add_commands(root, commands);
