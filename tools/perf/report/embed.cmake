@@ -1,0 +1,11 @@
+# cmake -D FOLDER=... -D OUTPUT=... -P embed.cmake: the files of this folder as constants of C++.
+set(text "// Written by the build from tools/perf/report.\n#include \"tools/perf/report_assets.h\"\n\n")
+string(APPEND text "namespace tutti::perf {\n\n")
+foreach(pair IN ITEMS kPageTemplate:page.html kPageStyle:style.css kChartScript:chart.js kPageScript:page.js)
+  string(REPLACE ":" ";" pair ${pair})
+  list(GET pair 0 name)
+  list(GET pair 1 file)
+  file(READ ${FOLDER}/${file} content)
+  string(APPEND text "const std::string_view ${name} = R\"asset(${content})asset\";\n\n")
+endforeach()
+file(WRITE ${OUTPUT} "${text}}  // namespace tutti::perf\n")
