@@ -25,13 +25,24 @@ CLI::Option* add_size(CLI::App& app, const std::string& flags, std::uint64_t& by
   return option->type_name("SIZE")->check(CLI::Validator(check, ""));
 }
 
+// What a number may be, without a word in the help, which says it better.
+template <class Number>
+CLI::Validator within(Number low, Number high) {
+  const auto check = [low, high](std::string& value) -> std::string {
+    const auto number = text::real_of(value);
+    if (number && *number >= static_cast<double>(low) && *number <= static_cast<double>(high)) return "";
+    return fmt::format("'{}' is no number from {} to {}", value, low, high);
+  };
+  return CLI::Validator(check, "");
+}
+
 CLI::Option* add_number(CLI::App& app, const std::string& flags, int& value, const std::string& help, int low,
                         int high) {
-  return app.add_option(flags, value, help)->type_name("N")->check(CLI::Range(low, high));
+  return app.add_option(flags, value, help)->type_name("N")->check(within(low, high));
 }
 
 CLI::Option* add_switch(CLI::App& app, const std::string& flags, int& value, const std::string& help, int high = 1) {
-  return app.add_option(flags, value, help)->type_name(high == 1 ? "0/1" : "N")->check(CLI::Range(0, high));
+  return app.add_option(flags, value, help)->type_name(high == 1 ? "0/1" : "N")->check(within(0, high));
 }
 
 CLI::Option* add_word(CLI::App& app, const std::string& flags, std::string& value, std::vector<std::string> words,
@@ -48,7 +59,7 @@ void add_sizes(CLI::App& app, Options& options) {
   add_size(app, "-i,--stepbytes", options.step_bytes, "From size to size by so many bytes [1M]");
   app.add_option("-f,--stepfactor", options.step_factor, "From size to size by this factor instead")
       ->type_name("N")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+      ->check(within(std::uint64_t{1}, std::uint64_t{1} << 40));
 }
 
 void add_ranks(CLI::App& app, Options& options) {
@@ -73,7 +84,7 @@ void add_calls(CLI::App& app, Options& options) {
   add_switch(app, "-R,--local_register", options.local_register, "Register buffers: 1 local, 2 symmetric [0]", 2);
   app.add_option("-x,--cta_policy", options.cta_policy, "CTA policy of the communicators: 0, 1 or 2")
       ->type_name("N")
-      ->check(CLI::Range(0, 2));
+      ->check(within(0, 2));
   add_number(app, "-D,--device_implementation", options.device_implementation,
              "Kernels of the device interface [0: none]; those of nccl-tests are not here", 0, 100);
   add_number(app, "-V,--device_cta_count", options.device_cta_count, "CTAs of such kernels [16]", 1, 127);
@@ -113,7 +124,7 @@ void add_ours(CLI::App& app, Options& options) {
   app.add_flag("--explain", options.explains, "How the library runs each size, and what it expects it to take")
       ->group(group);
   app.add_flag("--stragglers", options.reports_stragglers, "Which rank was the slowest how often")->group(group);
-  add_number(app, "--repeat", options.repeats, "Measure each size so often, take the median [1; 5 with --compare]", 1,
+  add_number(app, "--repeat", options.repeats, "Measure each size so often, take the median [1; 10 with --compare]", 1,
              1000)
       ->group(group);
   app.add_option("--compare", options.baseline, "Judge each size against an earlier run: its JSON, or a table")
@@ -121,11 +132,11 @@ void add_ours(CLI::App& app, Options& options) {
       ->group(group);
   app.add_option("--min-effect", options.least_effect_percent, "Changes below so many percent do not count [5]")
       ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 1000.0))
+      ->check(within(0.0, 1000.0))
       ->group(group);
   app.add_option("--confidence", options.confidence_percent, "How sure a verdict has to be, in percent [95]")
       ->type_name("PERCENT")
-      ->check(CLI::Range(50.0, 99.99))
+      ->check(within(50.0, 99.99))
       ->group(group);
   app.add_option("--expect", options.topology, "Say which part of that machine's limit was reached, and why not all")
       ->type_name("TOPOLOGY")

@@ -51,7 +51,7 @@ struct Options {
   // Beyond it.
   bool explains = false;
   bool reports_stragglers = false;
-  int repeats = 0;  // 0: 1, or 5 where runs are compared
+  int repeats = 0;  // 0: 1, or 10 where runs are compared
   std::string baseline;
   double least_effect_percent = 5;
   double confidence_percent = 95;
@@ -66,7 +66,7 @@ struct Options {
     return graph_launches == 0 && (per_iteration != 0 || !output_file.empty() || !report.empty() || !csv.empty());
   }
   bool wants_stragglers() const { return graph_launches == 0 && (reports_stragglers || !report.empty()); }
-  int repeats_of_each() const { return repeats > 0 ? repeats : baseline.empty() ? 1 : 5; }
+  int repeats_of_each() const { return repeats > 0 ? repeats : baseline.empty() ? 1 : 10; }
 };
 
 void add_options(CLI::App& app, Options& options);

@@ -8,11 +8,14 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 
 #include "base/text.h"
 #include "os/file_descriptor.h"
 #include "tools/perf/judge/comparison.h"
+#include "tools/perf/judge/nccl_table.h"
 #include "tools/perf/report_csv.h"
+#include "tools/perf/report_html.h"
 #include "tools/perf/report_markdown.h"
 #include "tools/perf/results_json.h"
 
@@ -32,6 +35,17 @@ Result<std::string> create_new(const std::string& path) {
     if (errno != EEXIST) return invalid_argument(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
   }
   return invalid_argument(fmt::format("{} and {} names like it are taken", path, kNamesMax));
+}
+
+// JSON of ours or of nccl-tests, or the table that either of them prints.
+Result<Run> read_any(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return invalid_argument(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  const std::string_view trimmed = text::trim(content);
+  Result<Run> run = trimmed.starts_with('{') ? parse_run(content) : parse_table(content);
+  if (!run) return run.status().while_doing(path);
+  return run;
 }
 
 Status try_writing(const std::string& path) {
@@ -55,7 +69,17 @@ Status write_text(const std::string& path, const std::string& content) {
 Status Outputs::open(const Options& options) {
   for (const std::string& path : {options.report, options.csv, options.markdown}) TUTTI_TRY(try_writing(path));
   if (!options.baseline.empty()) {
-    TUTTI_ASSIGN(baseline_, read_run(options.baseline));
+    TUTTI_ASSIGN(baseline_, read_any(options.baseline));
+  }
+  for (const std::string& overlay : options.overlays) {
+    const std::size_t sign = overlay.find('=');
+    const bool has_label = sign != std::string::npos;
+    const std::string path = has_label ? overlay.substr(sign + 1) : overlay;
+    TUTTI_ASSIGN(Run run, read_any(path));
+    overlays_.emplace_back(has_label ? overlay.substr(0, sign) : path, std::move(run));
+  }
+  if (!options.topology.empty()) {
+    TUTTI_ASSIGN(topology_, topology::read_file(options.topology));
   }
   if (options.output_file.empty()) return {};
   if (!options.output_file.ends_with(".json"))
@@ -69,6 +93,7 @@ Status Outputs::open(const Options& options) {
 Status Outputs::write(const Run& run, const Options& options) {
   if (!json_path_.empty()) TUTTI_TRY(write_run(run, json_path_));
   TUTTI_TRY(write_text(options.csv, options.csv.empty() ? "" : csv_report(run)));
+  TUTTI_TRY(write_text(options.report, options.report.empty() ? "" : html_report(run, overlays_)));
   return write_text(options.markdown, options.markdown.empty() ? "" : markdown_report(run));
 }
 

@@ -9,6 +9,7 @@
 #include "tools/perf/options.h"
 #include "tools/perf/results.h"
 #include "tutti/status.h"
+#include "tutti/topology.h"
 
 namespace tutti::perf {
 
@@ -31,6 +32,7 @@ class Outputs {
   std::string json_path_;  // where nothing was before
   std::string note_;
   std::optional<Run> baseline_;
+  std::optional<topology::Topology> topology_;
   std::vector<std::pair<std::string, Run>> overlays_;
 };
 
