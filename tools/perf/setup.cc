@@ -110,9 +110,9 @@ Result<std::vector<Seat>> seats_of(const Seating& seating) {
   TUTTI_TRY(of_cuda(cudaGetDeviceCount(&available), "cudaGetDeviceCount"));
   if (first + seating.count > available) {
     return Status(Code::unsupported,
-                  fmt::format("{} devices are needed on this host, but there are {}; use fewer (-t, -g, processes), or "
+                  fmt::format("{} devices are needed on this host, but there {} {}; use fewer (-t, -g, processes), or "
                               "set TUTTI_VIRTUAL_DEVICES={} where they are virtual",
-                              first + seating.count, available, first + seating.count));
+                              first + seating.count, available == 1 ? "is" : "are", available, first + seating.count));
   }
   std::vector<Seat> seats;
   for (int i = 0; i < seating.count; ++i) {
