@@ -150,6 +150,7 @@ TEST_F(ByVariablesOnTwoHosts, AnotherSecretDoesNotLetIn) {
   const Ending ending = start(environment("0", kSecret), environment("1", "somebody else's secret"));
   EXPECT_EQ(ending.exit_code, 1) << ending.output;
   EXPECT_EQ(answers_in(ending.output), "");
+  EXPECT_NE(ending.output.find("secret"), std::string::npos) << ending.output;
 }
 
 TEST_F(ByVariablesOnTwoHosts, NobodyWaitsForEver) {

@@ -31,9 +31,10 @@ Status run() {
     fmt::print("alone\n");
     return {};
   }
-  const Launch& launch = *found;
+  Launch launch = *found;
   const Deadline deadline = Deadline::after(os::now(), knobs.start_timeout());
   TUTTI_ASSIGN(const auto store, open_launched_store(launch, deadline));
+  TUTTI_TRY(find_local_place(launch, *store, deadline));
   const std::string name = host_name();
   TUTTI_ASSIGN(const auto words, exchange(*store, "who", launch.rank, launch.size, bytes_of(name), deadline));
   std::string line = fmt::format("rank {} of {}, {} of {} here, by {}:", launch.rank, launch.size, launch.local_rank,

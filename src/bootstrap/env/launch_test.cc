@@ -235,9 +235,9 @@ TEST(SeveralLaunchers, MayAgree) {
 }
 
 TEST(SeveralLaunchers, ThatDisagreeAreNamedWithTheirValues) {
-  expect_refused(joined(kOpenMpi, {{"RANK", "0"}, {"WORLD_SIZE", "2"}}), "RANK=0 and WORLD_SIZE=2");
   expect_refused(joined(kOpenMpi, {{"RANK", "0"}, {"WORLD_SIZE", "2"}}),
-                 "OMPI_COMM_WORLD_RANK=3 and OMPI_COMM_WORLD_SIZE=4");
+                 "RANK=0 and WORLD_SIZE=2 (RANK and WORLD_SIZE), but OMPI_COMM_WORLD_RANK=3 and OMPI_COMM_WORLD_SIZE=4 "
+                 "(Open MPI's mpirun)");
   expect_refused(joined(kOpenMpi, {{"RANK", "0"}, {"WORLD_SIZE", "2"}}), "env -u RANK -u WORLD_SIZE");
   expect_refused(joined(kStep, {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "4"}}), "SLURM_PROCID=3");
   expect_refused(joined(kTorch, {{"TF_CONFIG", R"({"cluster": {"worker": ["a:1", "b:1"]},

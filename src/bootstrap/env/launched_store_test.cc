@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "bootstrap/env/kept_store.h"
@@ -10,7 +12,7 @@
 #include "bootstrap/env/meeting_store.h"
 #include "bootstrap/exchange.h"
 #include "bootstrap/store/place_for_test.h"
-#include "os/environment.h"
+#include "os/tcp_socket.h"
 
 namespace tutti::bootstrap {
 namespace {
@@ -117,6 +119,48 @@ TEST(BroadcastStore, TellsOthersWhyRank0Failed) {
   const auto store = open_broadcast_store(1, broadcast, soon());
   ASSERT_FALSE(store);
   EXPECT_EQ(store.status().text(), "rank 0 could not open a meeting point: no network interface");
+}
+
+// Ports are free when a listener that was given any one has gone.
+std::string free_address() {
+  const auto listener = os::TcpListener::listen(*os::TcpAddress::parse("127.0.0.1:0"), {});
+  return listener ? listener->address().text() : "";
+}
+
+TEST(StoreAtAnAddress, JoinsThoseWhoWereToldIt) {
+  const std::string address = free_address();
+  const Open open = [&](Rank rank) { return open_store_at(address, rank, soon()); };
+  std::atomic<int> met = 0;
+  std::thread other([&] { met += has_met(open, 1, 2); });
+  met += has_met(open, 0, 2);
+  other.join();
+  EXPECT_EQ(met, 2);
+}
+
+TEST(StoreAtAnAddress, EndsInTimeWithoutRank0) {
+  const auto store = open_store_at(free_address(), 1, soon(std::chrono::milliseconds(100)));
+  EXPECT_EQ(store.status().code(), Code::timed_out) << store.status().text();
+  EXPECT_NE(store.status().text().find("rank 0 could not be met in time"), std::string_view::npos);
+}
+
+TEST(LocalPlace, IsFoundByAskingTheOthers) {
+  const auto store = create_process_store();
+  std::vector<Launch> launches(3);
+  std::vector<std::thread> ranks;
+  for (Rank rank = 0; rank < 3; ++rank) {
+    ranks.emplace_back([&, rank] {
+      Launch& launch = launches[static_cast<std::size_t>(rank)];
+      launch = {.rank = rank, .size = 3};
+      const Status status = find_local_place(launch, *store, soon());
+      EXPECT_TRUE(status) << status.text();
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  for (const Launch& launch : launches) {
+    EXPECT_TRUE(launch.has_local_place);
+    EXPECT_EQ(launch.local_rank, launch.rank);
+    EXPECT_EQ(launch.local_size, 3);
+  }
 }
 
 TEST(LaunchedStore, OfOneProcessNeedsNobody) {
