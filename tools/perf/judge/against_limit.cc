@@ -20,7 +20,7 @@ constexpr double kLatencySpread = 1.5;     // limits of sizes that latency decid
 
 class AgainstLimit {
  public:
-  AgainstLimit(const Curve& curve, const std::vector<double>& limits_us, const Surroundings& surroundings)
+  AgainstLimit(const SizeCurve& curve, const std::vector<double>& limits_us, const Surroundings& surroundings)
       : curve_(curve), limits_us_(limits_us), surroundings_(surroundings) {}
 
   std::vector<Suspicion> find() {
@@ -120,7 +120,7 @@ class AgainstLimit {
     }
   }
 
-  const Curve& curve_;
+  const SizeCurve& curve_;
   const std::vector<double>& limits_us_;
   const Surroundings& surroundings_;
   std::optional<std::size_t> plateau_first_;
@@ -130,7 +130,7 @@ class AgainstLimit {
 
 }  // namespace
 
-std::vector<Suspicion> suspicions_against(const Curve& curve, const std::vector<double>& limits_us,
+std::vector<Suspicion> suspicions_against(const SizeCurve& curve, const std::vector<double>& limits_us,
                                           const Surroundings& surroundings) {
   return AgainstLimit(curve, limits_us, surroundings).find();
 }

@@ -33,17 +33,17 @@ double depth_at(const std::vector<Series>& points, std::size_t index) {
 
 }  // namespace
 
-bool Curve::is_of_same(const Curve& other) const {
+bool SizeCurve::is_of_same(const SizeCurve& other) const {
   const Subject& a = points.front().subject;
   const Subject& b = other.points.front().subject;
   return a.type == b.type && a.operation == b.operation && a.root == b.root;
 }
 
-std::vector<Curve> curves_of(const Run& run) {
-  std::vector<Curve> curves;
+std::vector<SizeCurve> curves_of(const Run& run) {
+  std::vector<SizeCurve> curves;
   for (Series& series : series_of(run)) {
-    Curve alone{{std::move(series)}};
-    const auto found = std::find_if(curves.begin(), curves.end(), [&](const Curve& curve) {
+    SizeCurve alone{{std::move(series)}};
+    const auto found = std::find_if(curves.begin(), curves.end(), [&](const SizeCurve& curve) {
       return curve.is_of_same(alone) && curve.placement() == alone.placement();
     });
     if (found == curves.end()) {
@@ -52,23 +52,23 @@ std::vector<Curve> curves_of(const Run& run) {
       found->points.push_back(std::move(alone.points.front()));
     }
   }
-  for (Curve& curve : curves) {
+  for (SizeCurve& curve : curves) {
     std::sort(curve.points.begin(), curve.points.end(),
               [](const Series& a, const Series& b) { return a.subject.bytes < b.subject.bytes; });
   }
   return curves;
 }
 
-std::vector<const Curve*> CurvePair::both() const {
-  std::vector<const Curve*> found;
+std::vector<const SizeCurve*> CurvePair::both() const {
+  std::vector<const SizeCurve*> found;
   if (out_of_place != nullptr) found.push_back(out_of_place);
   if (in_place != nullptr) found.push_back(in_place);
   return found;
 }
 
-std::vector<CurvePair> pairs_of(const std::vector<Curve>& curves) {
+std::vector<CurvePair> pairs_of(const std::vector<SizeCurve>& curves) {
   std::vector<CurvePair> pairs;
-  for (const Curve& curve : curves) {
+  for (const SizeCurve& curve : curves) {
     const auto found = std::find_if(pairs.begin(), pairs.end(),
                                     [&](const CurvePair& pair) { return pair.both().front()->is_of_same(curve); });
     CurvePair& pair = found == pairs.end() ? pairs.emplace_back() : *found;
@@ -96,13 +96,13 @@ std::vector<Stretch> stretches(std::size_t count, const std::function<bool(std::
   return found;
 }
 
-std::string sizes_text(const Curve& curve, Stretch stretch) {
+std::string sizes_text(const SizeCurve& curve, Stretch stretch) {
   const std::string first = text::bytes_text(curve.points[stretch.first].subject.bytes);
   if (stretch.first == stretch.last) return first;
   return fmt::format("{} to {}", first, text::bytes_text(curve.points[stretch.last].subject.bytes));
 }
 
-std::vector<Dip> dips_of(const Curve& curve) {
+std::vector<Dip> dips_of(const SizeCurve& curve) {
   const std::vector<Series>& points = curve.points;
   std::vector<double> depths(points.size());
   for (std::size_t index = 0; index < points.size(); ++index) {

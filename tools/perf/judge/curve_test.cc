@@ -20,7 +20,7 @@ perf::Run doubling(const std::vector<double>& times_us) {
 
 std::vector<Dip> dips(const perf::Run& run) { return dips_of(curves_of(run).front()); }
 
-TEST(Curve, IsSortedBySize) {
+TEST(SizeCurve, IsSortedBySize) {
   const perf::Run run = run_of({row_of(16, {2}), row_of(8, {1}), row_of(32, {3})});
   const auto curves = curves_of(run);
   ASSERT_EQ(curves.size(), 1U);
@@ -28,7 +28,7 @@ TEST(Curve, IsSortedBySize) {
   EXPECT_EQ(sizes_text(curves[0], {1, 2}), "16 B to 32 B");
 }
 
-TEST(Curve, PairsPlacements) {
+TEST(SizeCurve, PairsPlacements) {
   perf::Run run = run_of({row_of(16, {2}, {3}), row_of(16, {2})});
   run.rows[1].type = "half";
   const auto curves = curves_of(run);

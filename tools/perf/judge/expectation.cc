@@ -63,7 +63,7 @@ void add_suspicions(const Run& run, Expectation& expectation) {
   std::map<Subject, double> limits;
   for (const ExpectedRow& row : expectation.rows) limits.emplace(row.subject, row.limit_us);
   const Surroundings surroundings = surroundings_of(run);
-  const auto against_limits = [&](const Curve* curve) {
+  const auto against_limits = [&](const SizeCurve* curve) {
     if (curve == nullptr) return std::vector<Suspicion>();
     std::vector<double> limits_us;
     for (const Series& point : curve->points) {
@@ -72,7 +72,7 @@ void add_suspicions(const Run& run, Expectation& expectation) {
     }
     return suspicions_against(*curve, limits_us, surroundings);
   };
-  const std::vector<Curve> curves = curves_of(run);
+  const std::vector<SizeCurve> curves = curves_of(run);
   for (const CurvePair& pair : pairs_of(curves)) {
     for (Suspicion& found : merged(pair, against_limits(pair.out_of_place), against_limits(pair.in_place))) {
       expectation.suspicions.push_back(std::move(found));

@@ -18,7 +18,7 @@ constexpr double kStragglerChance = 0.01;
 constexpr double kStragglerDelay = 0.05;   // being the slowest by less harms nobody
 constexpr std::size_t kRanksNamedMax = 8;  // more are no stragglers but the rule
 
-std::string wrong_remark(const Curve& curve, Stretch stretch) {
+std::string wrong_remark(const SizeCurve& curve, Stretch stretch) {
   std::int64_t count = 0;
   for (std::size_t i = stretch.first; i <= stretch.last; ++i) count += *curve.points[i].measurement->wrong;
   return fmt::format("{} elements are wrong at {} {}: times of wrong results mean nothing", count,
@@ -26,7 +26,7 @@ std::string wrong_remark(const Curve& curve, Stretch stretch) {
 }
 
 void add_wrong(const CurvePair& pair, std::vector<std::string>& remarks) {
-  for (const Curve* curve : pair.both()) {
+  for (const SizeCurve* curve : pair.both()) {
     const auto is_wrong = [&](std::size_t i) { return curve->points[i].measurement->wrong.value_or(0) > 0; };
     for (const Stretch& stretch : stretches(curve->points.size(), is_wrong)) {
       remarks.push_back(pair.label + wrong_remark(*curve, stretch));
@@ -47,7 +47,7 @@ std::string factor_text(double least, double most) {
   return text(least) == text(most) ? text(least) : fmt::format("{} to {}", text(least), text(most));
 }
 
-void add_estimates(const Curve& curve, const std::string& label, const std::function<bool(double)>& disagrees,
+void add_estimates(const SizeCurve& curve, const std::string& label, const std::function<bool(double)>& disagrees,
                    std::vector<std::string>& remarks) {
   const auto is_off = [&](std::size_t i) { return disagrees(factor_of(curve.points[i])); };
   for (const Stretch& stretch : stretches(curve.points.size(), is_off)) {
@@ -91,7 +91,8 @@ std::string rank_text(const Run& run, std::size_t rank) {
   return fmt::format("rank {}", rank);
 }
 
-std::string straggler_remark(const Run& run, const Curve& curve, Stretch stretch, std::size_t rank, std::size_t tests) {
+std::string straggler_remark(const Run& run, const SizeCurve& curve, Stretch stretch, std::size_t rank,
+                             std::size_t tests) {
   const Stragglers& first = *curve.points[stretch.first].measurement->stragglers;
   if (stretch.first == stretch.last) {
     return fmt::format("{} was the slowest in {} of {} iterations at {} {}, by {:.0f} % on average",
@@ -109,7 +110,7 @@ std::string straggler_remark(const Run& run, const Curve& curve, Stretch stretch
                      delay * 100);
 }
 
-std::size_t rank_count_of(const Curve& curve) {
+std::size_t rank_count_of(const SizeCurve& curve) {
   std::size_t ranks = 0;
   for (const Series& point : curve.points) {
     const auto& stragglers = point.measurement->stragglers;
@@ -119,7 +120,7 @@ std::size_t rank_count_of(const Curve& curve) {
 }
 
 void add_stragglers(const Run& run, const CurvePair& pair, std::vector<std::string>& remarks) {
-  for (const Curve* curve : pair.both()) {
+  for (const SizeCurve* curve : pair.both()) {
     const std::size_t ranks = rank_count_of(*curve);
     const std::size_t tests = ranks * curve->points.size() * 2;
     std::vector<std::string> found;
@@ -138,7 +139,7 @@ void add_stragglers(const Run& run, const CurvePair& pair, std::vector<std::stri
 
 std::vector<std::string> remarks_of(const Run& run) {
   std::vector<std::string> remarks;
-  const std::vector<Curve> curves = curves_of(run);
+  const std::vector<SizeCurve> curves = curves_of(run);
   const std::vector<CurvePair> pairs = pairs_of(curves);
   for (const CurvePair& pair : pairs) add_wrong(pair, remarks);
   if (remarks.empty() && run.out_of_bounds > 0) {
@@ -148,7 +149,7 @@ std::vector<std::string> remarks_of(const Run& run) {
                     run.out_of_bounds));
   }
   for (const CurvePair& pair : pairs) {
-    for (const Curve* curve : pair.both()) {
+    for (const SizeCurve* curve : pair.both()) {
       add_estimates(
           *curve, pair.label, [](double factor) { return factor > kFactorMax; }, remarks);
       add_estimates(

@@ -21,7 +21,7 @@ constexpr std::size_t kSpreadRepeats = 3;
 constexpr double kWarmUpFactor = 3;
 constexpr std::size_t kWarmUpSamples = 5;
 
-Suspicion suspicion_of(SuspicionKind kind, const Curve& curve, Stretch stretch) {
+Suspicion suspicion_of(SuspicionKind kind, const SizeCurve& curve, Stretch stretch) {
   return {.kind = kind,
           .first_bytes = curve.points[stretch.first].subject.bytes,
           .last_bytes = curve.points[stretch.last].subject.bytes,
@@ -31,7 +31,7 @@ Suspicion suspicion_of(SuspicionKind kind, const Curve& curve, Stretch stretch) 
 
 std::string time_text(double time_us) { return text::seconds_text(time_us * 1e-6); }
 
-void find_dips(const Curve& curve, const Surroundings& surroundings, std::vector<Suspicion>& all) {
+void find_dips(const SizeCurve& curve, const Surroundings& surroundings, std::vector<Suspicion>& all) {
   for (const Dip& dip : dips_of(curve)) {
     Suspicion found = suspicion_of(SuspicionKind::dip, curve, dip.stretch);
     const Series& deepest = curve.points[dip.deepest];
@@ -55,7 +55,7 @@ double scatter_percent(const Series& point) {
   return spread >= kSpread ? spread * 100 : 0;
 }
 
-void find_variation(const Curve& curve, const Surroundings& surroundings, std::vector<Suspicion>& all) {
+void find_variation(const SizeCurve& curve, const Surroundings& surroundings, std::vector<Suspicion>& all) {
   const auto scatters = [&](std::size_t index) { return scatter_percent(curve.points[index]) > 0; };
   for (const Stretch& stretch : stretches(curve.points.size(), scatters)) {
     double most = 0;
@@ -75,7 +75,7 @@ double first_factor(const Series& point) {
   return others > 0 ? samples.front() / others : 0;
 }
 
-void find_cold_start(const Curve& curve, std::vector<Suspicion>& all) {
+void find_cold_start(const SizeCurve& curve, std::vector<Suspicion>& all) {
   const auto is_cold = [&](std::size_t index) { return first_factor(curve.points[index]) >= kWarmUpFactor; };
   for (const Stretch& stretch : stretches(curve.points.size(), is_cold)) {
     double most = 0;
@@ -88,7 +88,7 @@ void find_cold_start(const Curve& curve, std::vector<Suspicion>& all) {
   }
 }
 
-std::vector<Suspicion> suspicions_of(const Curve* curve, const Surroundings& surroundings) {
+std::vector<Suspicion> suspicions_of(const SizeCurve* curve, const Surroundings& surroundings) {
   std::vector<Suspicion> all;
   if (curve == nullptr) return all;
   find_dips(*curve, surroundings, all);
@@ -107,8 +107,8 @@ bool placements_differ(const Series& out, const Series& in) {
 
 void find_placements(const CurvePair& pair, std::vector<Suspicion>& all) {
   if (pair.both().size() < 2) return;
-  const Curve& out = *pair.out_of_place;
-  const Curve& in = *pair.in_place;
+  const SizeCurve& out = *pair.out_of_place;
+  const SizeCurve& in = *pair.in_place;
   const auto partner = [&](std::size_t index) {
     return std::find_if(in.points.begin(), in.points.end(),
                         [&](const Series& other) { return other.subject.bytes == out.points[index].subject.bytes; });
@@ -181,7 +181,7 @@ std::vector<Suspicion> merged(const CurvePair& pair, std::vector<Suspicion> out_
 
 std::vector<Suspicion> suspicions_of(const Run& run) {
   const Surroundings surroundings = surroundings_of(run);
-  const std::vector<Curve> curves = curves_of(run);
+  const std::vector<SizeCurve> curves = curves_of(run);
   std::vector<Suspicion> all;
   for (const CurvePair& pair : pairs_of(curves)) {
     std::vector<Suspicion> found =

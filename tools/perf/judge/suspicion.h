@@ -39,7 +39,7 @@ struct Suspicion {
 std::vector<Suspicion> suspicions_of(const Run& run);
 
 // What times show against those that the machine should take, one for each point of the curve; 0: not known.
-std::vector<Suspicion> suspicions_against(const Curve& curve, const std::vector<double>& limits_us,
+std::vector<Suspicion> suspicions_against(const SizeCurve& curve, const std::vector<double>& limits_us,
                                           const Surroundings& surroundings);
 
 // What both placements of one curve show as one list: a sentence on the same sizes says it of both.
