@@ -26,8 +26,9 @@ constexpr std::chrono::nanoseconds kLook = 1ms;
 // How long a rank waits before it looks again whether rank 0 listens by now.
 constexpr std::chrono::nanoseconds kFirstPause = 10ms;
 constexpr std::chrono::nanoseconds kLongestPause = 500ms;
-// How long the first attempt takes at most; each later one has twice the time of the one before.
+// How long an attempt takes at most: twice the time of one before that got no answer, since the network may be slow.
 constexpr std::chrono::nanoseconds kFirstAttempt = 500ms;
+constexpr std::chrono::nanoseconds kLongestAttempt = 8s;
 // Instead of an identifier, none of which begins so.
 constexpr std::string_view kFailure = "failure:";
 constexpr char kBlank = '~';  // stands for a blank, which not everything passes on
@@ -86,7 +87,7 @@ Result<std::unique_ptr<Store>> open_patiently(const MeetingAddress& address, Dea
     if (deadline.has_passed(os::now())) return not_there(store.status());
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, kLongestPause);
-    attempt *= 2;
+    if (store.status().code() != Code::peer_lost) attempt = std::min(2 * attempt, kLongestAttempt);
   }
 }
 
