@@ -50,6 +50,8 @@ struct Part {
   std::vector<Rank> ranks;  // of the parent, in the order of the new ones
   std::vector<std::uint64_t> memory;
   std::shared_ptr<std::byte> room;
+  std::size_t room_bytes = 0;
+  SideLayout layout = SideLayout();
   std::uint64_t name = 0;
 };
 
@@ -82,7 +84,7 @@ std::vector<Rank> renumber(const std::vector<Rank>& hosts) {
 }
 
 std::unique_ptr<Side> make_part(Side& parent, Part part) {
-  Membership membership{.own = std::move(part.room)};
+  Membership membership{.layout = part.layout, .own = std::move(part.room), .own_bytes = part.room_bytes};
   std::vector<Rank> hosts;
   for (std::size_t i = 0; i < part.ranks.size(); ++i) {
     const Rank rank = part.ranks[i];
@@ -117,14 +119,24 @@ std::unique_ptr<Side> make_part(Side& parent, Part part) {
 struct Room {
   std::shared_ptr<std::byte> memory;
   std::uint64_t at = 0;
+  std::size_t bytes = 0;
 };
 
-Result<Room> take_room(const Side& parent, Rank ranks) {
-  const std::size_t bytes = SideLayout(ranks).bytes();
+Result<Room> take_room(const Side& parent, std::size_t bytes) {
   Room room;
+  room.bytes = bytes;
   TUTTI_ASSIGN(room.memory, parent.is_one_process() ? make_private_room(bytes) : make_shared_room(bytes));
   room.at = parent.is_one_process() ? reinterpret_cast<std::uintptr_t>(room.memory.get())
                                     : *device::Heap::existing()->offset_of(room.memory.get(), bytes);
+  return room;
+}
+
+// The ranks of a part have been named: it is as large as it will be.
+Result<Room> take_room(const Side& parent, Part& part) {
+  TUTTI_ASSIGN(part.layout, SideLayout::within(parent.options().memory_limit, static_cast<Rank>(part.ranks.size())));
+  TUTTI_ASSIGN(Room room, take_room(parent, part.layout.bytes()));
+  part.room = room.memory;
+  part.room_bytes = room.bytes;
   return room;
 }
 
@@ -157,11 +169,14 @@ Result<std::unique_ptr<Side>> make_part_together(Side& parent, Part part) {
 
 Result<std::unique_ptr<Side>> start_split(Side& parent, int color, int key) {
   if (parent.has_ended()) return parent.why_ended();
-  // As much as a communicator of all ranks needs: how many there will be is known after the vote.
-  TUTTI_ASSIGN(const Room room, take_room(parent, parent.size()));
+  // As much as any part of it needs: how many ranks there will be is known after the vote.
+  const std::size_t limit = parent.options().memory_limit;
+  TUTTI_ASSIGN(const std::size_t bytes, SideLayout::room_bytes(limit, parent.size()));
+  TUTTI_ASSIGN(const Room room, take_room(parent, bytes));
   TUTTI_ASSIGN(const auto ballots, vote(parent, {.color = color, .key = key, .memory = room.at}));
   if (color == Communicator::kNoColor) return std::unique_ptr<Side>();
-  Part part{.ranks = ranks_of(ballots, color), .memory = {}, .room = room.memory};
+  Part part{.ranks = ranks_of(ballots, color), .memory = {}, .room = room.memory, .room_bytes = room.bytes};
+  TUTTI_ASSIGN(part.layout, SideLayout::within(limit, static_cast<Rank>(part.ranks.size()), parent.size()));
   for (const Rank rank : part.ranks) part.memory.push_back(ballots[static_cast<std::size_t>(rank)].memory);
   if (parent.outside() != nullptr) {
     part.name = name_of_part(parent.outside()->name(), parent.call_number(), static_cast<std::uint64_t>(color));
@@ -183,8 +198,7 @@ Result<std::unique_ptr<Side>> start_shrunk(Side& parent, std::chrono::nanosecond
   TUTTI_ASSIGN(Survivors survivors, outside->agree_on_survivors(deadline));
   part.ranks = std::move(survivors.ranks);
   part.name = name_of_part(outside->name(), survivors.epoch, kNoColorOfAny);
-  TUTTI_ASSIGN(const Room room, take_room(parent, static_cast<Rank>(part.ranks.size())));
-  part.room = room.memory;
+  TUTTI_ASSIGN(const Room room, take_room(parent, part));
   TUTTI_ASSIGN(part.memory, exchange_rooms(parent, part, room.at, deadline));
   return make_part(parent, std::move(part));
 }
@@ -194,8 +208,7 @@ Result<std::unique_ptr<Side>> start_part(Side& parent, std::vector<Rank> ranks, 
   const Deadline deadline = Deadline::after(os::now(), timeout);
   Part part;
   part.ranks = std::move(ranks);
-  TUTTI_ASSIGN(const Room room, take_room(parent, static_cast<Rank>(part.ranks.size())));
-  part.room = room.memory;
+  TUTTI_ASSIGN(const Room room, take_room(parent, part));
   const std::uint64_t family = parent.outside() != nullptr ? parent.outside()->name() : 0;
   part.name = name_of_part(family, moment, kNoColorOfPart);
   for (const Rank rank : part.ranks) part.name = name_of_part(part.name, static_cast<std::uint64_t>(rank), 0);

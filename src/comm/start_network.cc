@@ -78,7 +78,7 @@ Status compare_settings(const std::vector<Arrival>& arrivals) {
   TUTTI_TRY(compare_compressions(arrivals));
   std::vector<Introduction> introductions;
   for (const Arrival& arrival : arrivals) introductions.push_back(arrival.introduced.introduction);
-  return compare_algorithms(introductions);
+  return compare(introductions);
 }
 
 // Hosts in the order of their first ranks.
@@ -113,11 +113,10 @@ Status seat_all(Membership& membership, const std::shared_ptr<Job>& job, const b
     if (membership.hosts[rank] == here) cards.push_back(arrivals[rank].introduced.card);
   }
   TUTTI_ASSIGN(const auto processes, mesh->connect(cards, deadline));
-  const std::size_t bytes = SideLayout(static_cast<Rank>(arrivals.size())).bytes();
   auto process = processes.begin();
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     if (membership.hosts[rank] == here) {
-      TUTTI_TRY(seat(membership, static_cast<Rank>(rank), *process++, arrivals[rank].introduced.introduction, bytes));
+      TUTTI_TRY(seat(membership, static_cast<Rank>(rank), *process++, arrivals[rank].introduced.introduction));
     } else {
       membership.memories.push_back(nullptr);
       membership.peers.push_back(member_abroad(job, roster.ranks[rank], static_cast<Rank>(rank)));
@@ -171,7 +170,7 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
     log::write(LogLevel::info, rank, LogArea::network, [&] { return carriers_text(stances, membership.hosts); });
   TUTTI_TRY(seat_all(membership, job, roster, arrivals, deadline));
   // Whether ranks may pull is known on each host alone, and all have to plan alike.
-  const bool can_pull = is_one_host && can_all_pull(membership.peers);
+  const bool can_pull = is_one_host && can_pull_under(options.memory_limit) && can_all_pull(membership.peers);
   const Introduction& first = arrivals[0].introduced.introduction;
   job->set_connections(std::max<int>(1, first.rails_max), std::max<int>(1, first.sockets_per_peer));
   membership.machine = machine_of(first.rates, options.size, can_pull);

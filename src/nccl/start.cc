@@ -18,10 +18,12 @@ namespace tutti::nccl {
 namespace {
 
 thread_local std::chrono::nanoseconds start_timeout{0};
+thread_local std::size_t memory_limit = 0;
 
 }  // namespace
 
 void set_start_timeout(std::chrono::nanoseconds timeout) { start_timeout = timeout; }
+void set_memory_limit(std::size_t bytes) { memory_limit = bytes; }
 
 Result<Identifier> identifier_of(const ncclUniqueId& id) {
   auto identifier = Identifier::of(std::as_bytes(std::span(id.internal)));
@@ -42,6 +44,7 @@ Result<CommunicatorOptions> standard_options() {
   CommunicatorOptions options;
   apply(environment, options);
   options.start_timeout = start_timeout;
+  options.memory_limit = memory_limit;
   return options;
 }
 
