@@ -36,7 +36,7 @@ Outcome check_device(int device) {
   const int count = Devices::of_process().count();
   if (device >= 0 && device < count) return {};
   return {cudaErrorInvalidDevice, fmt::format("device {} is none of the {} virtual devices; TUTTI_VIRTUAL_DEVICES says "
-                                              "how many there are",
+                                              "how many there are, CUDA_VISIBLE_DEVICES which of them are seen",
                                               device, count)};
 }
 

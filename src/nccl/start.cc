@@ -15,6 +15,9 @@
 #include "tutti/communicator.h"
 
 namespace tutti::nccl {
+
+using device::Devices;
+
 namespace {
 
 thread_local std::chrono::nanoseconds start_timeout{0};
@@ -62,6 +65,7 @@ ncclResult_t start(std::string_view call, ncclComm_t* handle, const Starting& st
   const Status status = [&]() -> Status {
     if (handle == nullptr) return invalid_argument("the place for the communicator is NULL");
     *handle = nullptr;
+    TUTTI_TRY(Devices::of_process().check_any());
     TUTTI_TRY(validate_place(starting.place.rank, starting.place.size));
     TUTTI_ASSIGN(const Identifier identifier, identifier_of(starting.id));
     TUTTI_ASSIGN(const Config standard, standard_config());
@@ -95,7 +99,6 @@ ncclResult_t start(std::string_view call, ncclComm_t* handle, const Starting& st
 
 using namespace tutti::nccl;
 using tutti::Status;
-using tutti::device::Devices;
 
 TUTTI_NCCL_DEFINE(GetUniqueId, (ncclUniqueId * uniqueId)) {
   return answer("ncclGetUniqueId", [&]() -> Status {
@@ -139,6 +142,7 @@ TUTTI_NCCL_DEFINE(CommInitRankScalable,
 
 TUTTI_NCCL_DEFINE(CommInitAll, (ncclComm_t * comms, int ndev, const int* devlist)) {
   return answer("ncclCommInitAll", [&]() -> Status {
+    TUTTI_TRY(Devices::of_process().check_any());
     const int count = Devices::of_process().count();
     if (comms == nullptr) return tutti::invalid_argument("the place for the communicators is NULL");
     if (ndev < 1) return tutti::invalid_argument(fmt::format("{} devices were asked for; at least 1", ndev));

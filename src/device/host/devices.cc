@@ -7,15 +7,17 @@
 
 #include "base/knobs.h"
 #include "device/host/executor.h"
+#include "device/host/visible_devices.h"
 #include "os/environment.h"
 
 namespace tutti::device {
 namespace {
 
 // A setting that cannot be read is an error of the first communicator, which names it; until then it counts as unset.
-int count_of_settings() {
+std::vector<int> numbers_of_settings() {
   const auto knobs = Knobs::read(os::environment_variable);
-  return (knobs ? *knobs : Knobs::standard()).virtual_devices();
+  const int count = (knobs ? *knobs : Knobs::standard()).virtual_devices();
+  return visible_devices(count, os::environment_variable("CUDA_VISIBLE_DEVICES"));
 }
 
 thread_local int current_device = 0;
@@ -33,15 +35,27 @@ std::uint64_t Devices::thread_number() {
   return number;
 }
 
-Devices::Devices(int count) : count_(count) {
-  for (int device = 0; device < count; ++device)
+// Device 0 has a stream even if it is hidden: calls may look for it before they learn that there is none.
+Devices::Devices(std::vector<int> numbers) : numbers_(std::move(numbers)), count_(static_cast<int>(numbers_.size())) {
+  for (int device = 0; device < std::max(count_, 1); ++device)
     legacy_.push_back(std::make_shared<HostStream>(device, HostStream::Kind::legacy, 0));
 }
 
 Devices& Devices::of_process() {
   // Never destroyed: threads of the program may use streams until the very end.
-  static Devices& devices = *new Devices(count_of_settings());
+  static Devices& devices = *new Devices(numbers_of_settings());
   return devices;
+}
+
+Status Devices::check_any() const {
+  if (count_ > 0) return {};
+  return {Code::device,
+          "this process sees no device: CUDA_VISIBLE_DEVICES names none that exists; unset it to see all"};
+}
+
+int Devices::find_number(int number) const {
+  const auto found = std::ranges::find(numbers_, number);
+  return found == numbers_.end() ? -1 : static_cast<int>(found - numbers_.begin());
 }
 
 int Devices::current() const { return current_device; }
@@ -50,7 +64,7 @@ Status Devices::set_current(int device) {
   if (device < 0 || device >= count_)
     return invalid_argument(
         fmt::format("device {} is not one of the {} virtual devices of this process; TUTTI_VIRTUAL_DEVICES says how "
-                    "many there are",
+                    "many there are, and CUDA_VISIBLE_DEVICES which of them it sees",
                     device, count_));
   current_device = device;
   return {};
@@ -115,7 +129,7 @@ std::shared_ptr<HostStream> Devices::default_stream(Handle handle, int number) {
   static thread_local const ThreadEnd at_end{};
   const std::lock_guard lock(mutex_);
   auto& own = threads_[thread_number()];
-  own.resize(static_cast<std::size_t>(count_));
+  own.resize(legacy_.size());
   if (own[device] == nullptr) own[device] = new_blocking_stream(number, 0);
   return own[device];
 }
