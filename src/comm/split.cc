@@ -200,7 +200,7 @@ Result<std::unique_ptr<Side>> start_shrunk(Side& parent, std::chrono::nanosecond
   part.name = name_of_part(outside->name(), survivors.epoch, kNoColorOfAny);
   TUTTI_ASSIGN(const Room room, take_room(parent, part));
   TUTTI_ASSIGN(part.memory, exchange_rooms(parent, part, room.at, deadline));
-  return make_part(parent, std::move(part));
+  return make_part_together(parent, std::move(part));
 }
 
 Result<std::unique_ptr<Side>> start_part(Side& parent, std::vector<Rank> ranks, std::uint64_t moment,
