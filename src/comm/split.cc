@@ -140,8 +140,21 @@ Result<Room> take_room(const Side& parent, Part& part) {
   return room;
 }
 
+// What another rank offers, unless nobody wants it any more.
+Result<Bytes> obtain_unless(const Recall* recall, Side& parent, Rank rank, std::uint64_t name, Deadline deadline) {
+  if (recall == nullptr) return obtain(parent, rank, name, deadline);
+  for (;;) {  // bounded by the deadline
+    TUTTI_TRY(recall->status());
+    const Deadline soon = Deadline::after(os::now(), Recall::kLook);
+    auto theirs =
+        obtain(parent, rank, name, std::min(soon, deadline, [](Deadline a, Deadline b) { return a.at < b.at; }));
+    if (theirs || theirs.status().code() != Code::timed_out || deadline.has_passed(os::now())) return theirs;
+  }
+}
+
 // Where the rooms of these ranks are, told past the parent, which may have ended.
-Result<std::vector<std::uint64_t>> exchange_rooms(Side& parent, const Part& part, std::uint64_t at, Deadline deadline) {
+Result<std::vector<std::uint64_t>> exchange_rooms(Side& parent, const Part& part, std::uint64_t at, Deadline deadline,
+                                                  const Recall* recall = nullptr) {
   std::vector<std::uint64_t> rooms;
   Bytes mine;
   append_number(mine, at);
@@ -149,7 +162,7 @@ Result<std::vector<std::uint64_t>> exchange_rooms(Side& parent, const Part& part
   for (const Rank rank : part.ranks) {
     rooms.push_back(rank == parent.rank() ? at : 0);
     if (rank == parent.rank() || parent.peers()[static_cast<std::size_t>(rank)].is_remote) continue;
-    TUTTI_ASSIGN(const Bytes theirs, obtain(parent, rank, part.name, deadline));
+    TUTTI_ASSIGN(const Bytes theirs, obtain_unless(recall, parent, rank, part.name, deadline));
     const auto place = ByteReader(theirs).number<std::uint64_t>();
     if (!place) return Status(Code::internal, fmt::format("rank {} told nonsense of its memory", rank));
     rooms.back() = *place;
@@ -204,7 +217,7 @@ Result<std::unique_ptr<Side>> start_shrunk(Side& parent, std::chrono::nanosecond
 }
 
 Result<std::unique_ptr<Side>> start_part(Side& parent, std::vector<Rank> ranks, std::uint64_t moment,
-                                         std::chrono::nanoseconds timeout) {
+                                         std::chrono::nanoseconds timeout, const Recall* recall) {
   const Deadline deadline = Deadline::after(os::now(), timeout);
   Part part;
   part.ranks = std::move(ranks);
@@ -212,7 +225,7 @@ Result<std::unique_ptr<Side>> start_part(Side& parent, std::vector<Rank> ranks, 
   const std::uint64_t family = parent.outside() != nullptr ? parent.outside()->name() : 0;
   part.name = name_of_part(family, moment, kNoColorOfPart);
   for (const Rank rank : part.ranks) part.name = name_of_part(part.name, static_cast<std::uint64_t>(rank), 0);
-  TUTTI_ASSIGN(part.memory, exchange_rooms(parent, part, room.at, deadline));
+  TUTTI_ASSIGN(part.memory, exchange_rooms(parent, part, room.at, deadline, recall));
   return make_part_together(parent, std::move(part));
 }
 

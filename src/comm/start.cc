@@ -107,7 +107,8 @@ transport::Member this_process(Rank rank) {
 
 void forget_meeting(const Identifier& identifier) { bootstrap::close_meeting_point(identifier); }
 
-Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given, const NetworkRates& network) {
+Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given, const NetworkRates& network,
+                                    const Recall* recall) {
   TUTTI_TRY(validate(given));
   TUTTI_ASSIGN(const Settings settings, complete(given));
   const CommunicatorOptions& options = settings.options;
@@ -125,7 +126,7 @@ Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given, const Netw
   if (options.store.starts_with(kNetworkStore)) {
     TUTTI_ASSIGN(const Identifier identifier,
                  Identifier::parse(std::string_view(options.store).substr(kNetworkStore.size())));
-    auto side = start_over_network(options, identifier, network);
+    auto side = start_over_network(options, identifier, network, recall);
     if (!side) return side.status().while_doing(fmt::format("starting rank {} of {}", options.rank, options.size));
     return side;
   }

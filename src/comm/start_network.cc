@@ -128,7 +128,7 @@ Status seat_all(Membership& membership, const std::shared_ptr<Job>& job, const b
 }  // namespace
 
 Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& options, const Identifier& identifier,
-                                                 const NetworkRates& network) {
+                                                 const NetworkRates& network, const Recall* recall) {
   TUTTI_ASSIGN(const Knobs knobs, Knobs::read(os::environment_variable));
   TUTTI_ASSIGN(transport::Mesh* const mesh, transport::Mesh::of_process());
   const Deadline deadline = Deadline::after(os::now(), options.start_timeout);
@@ -144,6 +144,7 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
                                           .size = options.size,
                                           .deadline = deadline,
                                           .knobs = knobs,
+                                          .recall = recall,
                                           .card = [&](const bootstrap::Place& place) -> Result<Bytes> {
                                             return pack_card(place.offer, stance, mine, mesh->card());
                                           }}));

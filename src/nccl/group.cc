@@ -15,7 +15,6 @@
 #include "device/host/recording.h"
 #include "nccl/estimate.h"
 #include "nccl/result.h"
-#include "nccl/start.h"
 #include "os/thread.h"
 
 namespace tutti::nccl {
@@ -162,8 +161,7 @@ bool make_locally(const std::vector<Making>& makings) {
   const bool is_complete = static_cast<int>(by_rank.size()) == size && by_rank.begin()->first == 0 &&
                            by_rank.rbegin()->first == size - 1 && makings.size() == by_rank.size();
   if (!is_complete) return false;
-  const auto options = standard_options();
-  auto sides = options ? comm::start_local(size, *options) : options.status();
+  auto sides = comm::start_local(size, makings[0].options);
   for (const auto& [rank, making] : by_rank) {
     Making local = *making;
     local.make = [&, at = static_cast<std::size_t>(rank)]() -> Result<std::shared_ptr<comm::Side>> {
@@ -271,6 +269,8 @@ Status enqueue(Enqueued enqueued) {
   one.push_back(std::move(enqueued));
   return launch(std::move(one));
 }
+
+void reap_makings() { Background::of_process().reap(); }
 
 void spoil_group(const Status& why) {
   if (group.depth > 0 && group.failure) group.failure = why;

@@ -92,6 +92,27 @@ TEST(NcclMemoryLimit, ACommunicatorTakesNoMoreAndStillWorks) {
   }
 }
 
+TEST(NcclMemoryLimit, HoldsForStartsThatAnotherThreadMakes) {
+  const std::size_t limit = comm::SideLayout::least_limit_bytes(2);
+  const Limit limited(limit);
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  std::array<ncclComm_t, 2> comms = {};
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  for (int rank = 0; rank < 2; ++rank)
+    ASSERT_EQ(ncclCommInitRankConfig(&comms[static_cast<std::size_t>(rank)], 2, id, rank, &config), ncclSuccess);
+  ASSERT_EQ(ncclGroupEnd(), ncclInProgress);
+  for (const ncclComm_t comm : comms) {
+    ncclResult_t result = ncclInProgress;
+    while (result == ncclInProgress) ASSERT_EQ(ncclCommGetAsyncError(comm, &result), ncclSuccess);
+    ASSERT_EQ(result, ncclSuccess);
+    EXPECT_LE(taken_by(comm), limit);
+    EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+  }
+}
+
 TEST(NcclMemoryLimit, ManySizesStayUnderTheLimit) {
   const std::size_t limit = comm::SideLayout::least_limit_bytes(4);
   const Limit limited(limit);

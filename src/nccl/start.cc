@@ -76,8 +76,9 @@ ncclResult_t start(std::string_view call, ncclComm_t* handle, const Starting& st
     options.rank = starting.place.rank;
     options.size = starting.place.size;
     options.store = "tcp:" + identifier.text();
-    making.make = [options]() -> Result<std::shared_ptr<comm::Side>> {
-      TUTTI_ASSIGN(auto side, comm::start(options));
+    making.options = options;
+    making.make = [options, comm = making.comm]() -> Result<std::shared_ptr<comm::Side>> {
+      TUTTI_ASSIGN(auto side, comm::start(options, {}, &comm->recall));
       return std::shared_ptr<comm::Side>(std::move(side));
     };
     *handle = publish(making.comm);
