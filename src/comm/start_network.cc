@@ -50,7 +50,8 @@ Result<Arrival> parse_card(std::span<const std::byte> bytes, Rank rank) {
 }
 
 // What ranks have to do alike.
-void tell_settings(Introduction& mine, const Knobs& knobs) {
+void tell_settings(Introduction& mine, const Knobs& knobs, const NetworkRates& network) {
+  mine.network = network;
   mine.wants_measure = knobs.measure() == MeasureChoice::automatic ? 1 : 0;
   mine.compression = knobs.compress();
   mine.rails_max = static_cast<std::uint8_t>(knobs.rails_max());
@@ -134,8 +135,7 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
   const Deadline deadline = Deadline::after(os::now(), options.start_timeout);
   Membership membership{.rank = options.rank, .late_warning = knobs.late_warning()};
   TUTTI_ASSIGN(Introduction mine, introduce(options, membership));
-  mine.network = network;
-  tell_settings(mine, knobs);
+  tell_settings(mine, knobs, network);
   TUTTI_ASSIGN(const auto meeting, bootstrap::read_identifier(identifier));
   if (meeting.is_fixed && options.rank == 0) TUTTI_TRY(bootstrap::open_meeting_point(identifier, deadline));
   TUTTI_ASSIGN(const UcxStance stance, find_stance(knobs.transport(), meeting.is_encrypted));
