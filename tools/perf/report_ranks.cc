@@ -188,7 +188,7 @@ std::string html_straggler_table(const Run& run) {
   std::string html =
       "<table class=\"stragglers\"><thead><tr><th scope=\"col\">rank</th><th scope=\"col\">host</th>"
       "<th scope=\"col\" class=\"number\">device</th><th scope=\"col\">last to finish</th>"
-      "<th scope=\"col\" class=\"number\">to the median</th></tr></thead><tbody>\n";
+      "<th scope=\"col\" class=\"number\">vs. median</th></tr></thead><tbody>\n";
   for (const RankSummary& summary : summaries) html += straggler_line(run, summary, total, ranks);
   html += "</tbody></table>\n";
   if (ranks > summaries.size()) {
