@@ -58,8 +58,6 @@ class Side {
   const void* block_of(Rank rank) const {
     return memories_[static_cast<std::size_t>(rank)];
   }  // the same on all of a host
-  // Held by whoever takes several places at once: one in the order of calls and one in that of a stream.
-  std::mutex& submitting() { return submitting_; }
 
   Status validate(const Call& call) const;
   // The channel that a valid call goes through; made at the first message between two ranks.
@@ -147,7 +145,6 @@ class Side {
   std::unique_ptr<Track> collective_;
   // A mutex because two threads may send their first messages at the same time; not taken afterwards by collectives.
   mutable std::mutex pairs_mutex_;
-  std::mutex submitting_;
   std::vector<std::unique_ptr<Track>> to_;
   std::vector<std::unique_ptr<Track>> from_;
 };

@@ -81,8 +81,10 @@ void call_program(const std::function<void()>& function) {
   is_in_program = before;
 }
 
+bool may_wait() { return !is_in_program; }
+
 Outcome check_may_wait() {
-  if (!is_in_program) return {};
+  if (may_wait()) return {};
   return {cudaErrorNotPermitted, "a function that a stream calls may not wait for streams"};
 }
 

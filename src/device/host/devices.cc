@@ -22,6 +22,15 @@ std::vector<int> numbers_of_settings() {
 
 thread_local int current_device = 0;
 
+// Most calls of a thread are about the stream that the last one was about. It is kept until the thread finds another,
+// so that a stream that was destroyed may outlive that.
+struct Found {
+  Devices::Handle handle = nullptr;
+  std::uint64_t version = 0;
+  std::shared_ptr<HostStream> stream;
+};
+thread_local Found last_found;
+
 }  // namespace
 
 // What is left when a thread ends: its streams go with it.
@@ -136,22 +145,20 @@ std::shared_ptr<HostStream> Devices::default_stream(Handle handle, int number) {
 
 std::shared_ptr<HostStream> Devices::find_stream(Handle handle, int device) {
   if (handle == nullptr || handle == kLegacy || handle == kPerThread) return default_stream(handle, device);
-  // Most calls of a thread are about the stream that the last one was about.
-  struct Last {
-    Handle handle = nullptr;
-    std::uint64_t version = 0;
-    std::weak_ptr<HostStream> stream;
-  };
-  thread_local Last last;
   // acquire: whoever has heard of a destruction sees it
   const std::uint64_t version = version_.load(std::memory_order_acquire);
-  if (last.handle == handle && last.version == version)
-    if (auto stream = last.stream.lock()) return stream;
+  if (last_found.handle == handle && last_found.version == version) return last_found.stream;
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(handle);
   if (found == streams_.end()) return nullptr;
-  last = {handle, version, found->second};
+  last_found = {handle, version, found->second};
   return found->second;
+}
+
+bool Devices::is_known_to_rest(Handle handle) const {
+  const Found& last = last_found;
+  if (last.handle != handle || last.version != version_.load(std::memory_order_acquire)) return false;
+  return last.stream != nullptr && last.stream->is_at_rest();
 }
 
 std::vector<std::shared_ptr<HostStream>> Devices::streams_of(int device) {

@@ -47,6 +47,8 @@ class Devices {
   std::shared_ptr<HostStream> find_stream(Handle handle) { return find_stream(handle, current()); }
   // The same with the default streams of another device than the current one.
   std::shared_ptr<HostStream> find_stream(Handle handle, int device);
+  // Whether nothing is on it, captured from it or to be told of it. False also where that would have to be looked up.
+  bool is_known_to_rest(Handle handle) const;
   // Every stream of a device that something was added to, default streams too.
   std::vector<std::shared_ptr<HostStream>> streams_of(int device);
   // The streams in whose order a task on this one stands: the default stream waits for all blocking ones of its device.
