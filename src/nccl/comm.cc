@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "base/recent.h"
 #include "device/host/executor.h"
 #include "nccl/result.h"
 #include "nccl/windows.h"
@@ -37,22 +38,17 @@ ncclComm_t publish(CommRef comm) {
 
 Result<CommRef> find(ncclComm_t handle) {
   if (handle == nullptr) return invalid_argument("the communicator is NULL");
-  // Most calls of a thread are about the communicator that the last one was about.
-  struct Last {
-    ncclComm_t handle = nullptr;
-    std::uint64_t version = 0;
-    std::weak_ptr<ncclComm> comm;
-  };
-  thread_local Last last;
+  // Most calls of a thread are about the same few. They are not kept: whoever destroys one wants it to go.
+  thread_local Recent<std::weak_ptr<ncclComm>> recent_comms;
   Handles& all = handles();
   // acquire: whoever has heard of a destruction sees it
   const std::uint64_t version = all.version.load(std::memory_order_acquire);
-  if (last.handle == handle && last.version == version) [[likely]]
-    if (auto comm = last.comm.lock()) return comm;
+  if (const auto* recent = recent_comms.find(handle, version)) [[likely]]
+    if (auto comm = recent->lock()) return comm;
   const std::shared_lock lock(all.mutex);
   const auto found = all.comms.find(handle);
   if (found != all.comms.end()) {
-    last = {handle, version, found->second};
+    recent_comms.keep(handle, version, found->second);
     return found->second;
   }
   return invalid_argument(

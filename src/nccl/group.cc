@@ -128,7 +128,7 @@ bool are_apart(const std::vector<Enqueued>& calls) {
   return true;
 }
 
-Status launch(std::vector<Enqueued> calls) {
+Status launch(std::vector<Enqueued>& calls) {
   if (are_apart(calls)) {
     std::vector<std::shared_ptr<device::Task>> tasks;
     tasks.reserve(calls.size());
@@ -274,7 +274,7 @@ Status enqueue(Enqueued enqueued) {
   }
   std::vector<Enqueued> one;
   one.push_back(std::move(enqueued));
-  return launch(std::move(one));
+  return launch(one);
 }
 
 void reap_makings() { Background::of_process().reap(); }
@@ -317,7 +317,10 @@ TUTTI_NCCL_DEFINE(GroupEnd, ()) {
   const ncclResult_t made = make(std::move(ended.makings));
   if (made != ncclSuccess && made != ncclInProgress) return made;
   if (ended.calls.empty()) return made;
-  return answer("ncclGroupEnd", [&]() -> Status { return launch(std::move(ended.calls)); });
+  const ncclResult_t result = answer("ncclGroupEnd", [&] { return launch(ended.calls); });
+  ended.calls.clear();
+  if (group.depth == 0) group.calls = std::move(ended.calls);  // the next group finds room
+  return result;
 }
 
 TUTTI_NCCL_DEFINE(GroupSimulateEnd, (ncclSimInfo_t * info)) {

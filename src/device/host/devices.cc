@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/knobs.h"
+#include "base/recent.h"
 #include "device/host/executor.h"
 #include "device/host/visible_devices.h"
 #include "os/environment.h"
@@ -22,14 +23,8 @@ std::vector<int> numbers_of_settings() {
 
 thread_local int current_device = 0;
 
-// Most calls of a thread are about the stream that the last one was about. It is kept until the thread finds another,
-// so that a stream that was destroyed may outlive that.
-struct Found {
-  Devices::Handle handle = nullptr;
-  std::uint64_t version = 0;
-  std::shared_ptr<HostStream> stream;
-};
-thread_local Found last_found;
+// Most calls of a thread are about the same few streams. Those that were destroyed meanwhile are kept for a while, too.
+thread_local Recent<std::shared_ptr<HostStream>> recent_streams;
 
 }  // namespace
 
@@ -147,18 +142,17 @@ std::shared_ptr<HostStream> Devices::find_stream(Handle handle, int device) {
   if (handle == nullptr || handle == kLegacy || handle == kPerThread) return default_stream(handle, device);
   // acquire: whoever has heard of a destruction sees it
   const std::uint64_t version = version_.load(std::memory_order_acquire);
-  if (last_found.handle == handle && last_found.version == version) return last_found.stream;
+  if (const auto* recent = recent_streams.find(handle, version)) return *recent;
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(handle);
   if (found == streams_.end()) return nullptr;
-  last_found = {handle, version, found->second};
+  recent_streams.keep(handle, version, found->second);
   return found->second;
 }
 
 bool Devices::is_known_to_rest(Handle handle) const {
-  const Found& last = last_found;
-  if (last.handle != handle || last.version != version_.load(std::memory_order_acquire)) return false;
-  return last.stream != nullptr && last.stream->is_at_rest();
+  const auto* recent = recent_streams.find(handle, version_.load(std::memory_order_acquire));
+  return recent != nullptr && *recent != nullptr && (*recent)->is_at_rest();
 }
 
 std::vector<std::shared_ptr<HostStream>> Devices::streams_of(int device) {
