@@ -17,7 +17,9 @@ class HostStream;
 // Called by one thread at a time, and by any thread: whoever waits for a stream runs what is on it.
 class Task {
  public:
-  Task() = default;
+  enum class By : bool { anybody, workers };
+  // workers: only threads of the executor may run it. A program's own function may wait for what the program does next.
+  explicit Task(By by = By::anybody) : by_(by) {}
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
   virtual ~Task() = default;
@@ -38,13 +40,13 @@ class Task {
   }
   // Grows as long as something happens: while it does, threads do not sleep.
   virtual std::uint64_t steps() const { return 0; }
-  // Whether only threads of the executor may run it: a program's own function may wait for what the program does next.
-  virtual bool is_for_workers() const { return false; }
+  bool is_for_workers() const { return by_ == By::workers; }
   // How often to look before others get the core.
   virtual int polls() const { return 1; }
 
  private:
   friend class Executor;
+  const By by_;
   std::shared_ptr<HostStream> stream_;               // whose order it stands in
   std::vector<std::shared_ptr<HostStream>> others_;  // likewise; hardly ever any
   std::atomic<std::size_t> not_first_in_ = 0;        // of them
@@ -55,10 +57,8 @@ class Task {
 // Done at once when its turn has come.
 class FunctionTask final : public Task {
  public:
-  enum class By : bool { anybody, workers };
   explicit FunctionTask(std::function<void()> function, By by = By::anybody)
-      : function_(std::move(function)), by_(by) {}
-  bool is_for_workers() const override { return by_ == By::workers; }
+      : Task(by), function_(std::move(function)) {}
   bool progress() override {
     function_();
     return true;
@@ -66,7 +66,6 @@ class FunctionTask final : public Task {
 
  private:
   std::function<void()> function_;
-  By by_;
 };
 
 }  // namespace tutti::device

@@ -68,7 +68,7 @@ class Executor::Pass {
       ++busy;
       const std::uint64_t finished = stream.finished_.load(std::memory_order_acquire);
       if (seen.task != nullptr && seen.finished == finished) continue;
-      const std::lock_guard lock(stream.tasks_mutex_);
+      const std::lock_guard lock(stream.tasks_lock_);
       seen.finished = stream.finished_.load(std::memory_order_relaxed);
       seen.task = stream.tasks_.empty() ? nullptr : stream.tasks_.front();
     }
@@ -134,7 +134,7 @@ Executor& Executor::of_process() {
 
 Executor::Executor() : cores_(static_cast<std::size_t>(os::this_machine().usable_cores)) {}
 
-// With the mutex of the stream held.
+// With the lock of the stream held.
 void Executor::add(const std::shared_ptr<HostStream>& stream, std::shared_ptr<Task> task) {
   if (!stream->tasks_.empty()) task->not_first_in_.fetch_add(1, std::memory_order_relaxed);
   stream->tasks_.push_back(std::move(task));
@@ -149,7 +149,7 @@ void Executor::place(std::shared_ptr<Task> task, std::shared_ptr<HostStream> str
   Task& placed = *task;  // stays where it is, because nobody else runs a task that is claimed
   if (placed.is_for_workers()) reserved_.fetch_add(1, std::memory_order_relaxed);
   placed.stream_ = std::move(stream);
-  const std::lock_guard lock(placed.stream_->tasks_mutex_);
+  const std::lock_guard lock(placed.stream_->tasks_lock_);
   placed.take_place();
   add(placed.stream_, std::move(task));
 }
@@ -163,10 +163,10 @@ void Executor::place(std::shared_ptr<Task> task, std::span<const std::shared_ptr
   task->others_.assign(streams.begin() + 1, streams.end());
   std::vector<std::shared_ptr<HostStream>> all(streams.begin(), streams.end());
   std::ranges::sort(all);
-  for (const auto& stream : all) stream->tasks_mutex_.lock();
+  for (const auto& stream : all) stream->tasks_lock_.lock();
   task->take_place();
   for (const auto& stream : all) add(stream, task);
-  for (const auto& stream : all) stream->tasks_mutex_.unlock();
+  for (const auto& stream : all) stream->tasks_lock_.unlock();
 }
 
 void Executor::submit(std::shared_ptr<Task> task, std::shared_ptr<HostStream> stream) {
@@ -218,7 +218,7 @@ bool Executor::run_claimed(Task& task, int looks) {
 }
 
 std::shared_ptr<Task> Executor::advance(HostStream& stream) {
-  const std::lock_guard lock(stream.tasks_mutex_);
+  const std::lock_guard lock(stream.tasks_lock_);
   auto ended = std::move(stream.tasks_.front());
   stream.tasks_.pop_front();
   if (!stream.tasks_.empty()) stream.tasks_.front()->not_first_in_.fetch_sub(1, std::memory_order_release);
@@ -276,7 +276,7 @@ void Executor::rest(Pass& pass, Deadline deadline, const Predicate& is_reached) 
 void Executor::watch(HostStream& stream) {
   Task* task = nullptr;
   {
-    const std::lock_guard lock(stream.tasks_mutex_);
+    const std::lock_guard lock(stream.tasks_lock_);
     if (stream.tasks_.size() != 1) return;
     task = stream.tasks_.front().get();
     if (task->not_first_in_.load(std::memory_order_acquire) != 0 || task->is_for_workers()) return;

@@ -9,6 +9,7 @@
 
 #include "base/deadline.h"
 #include "device/task.h"
+#include "os/brief_lock.h"
 #include "tutti/status.h"
 
 namespace tutti::device {
@@ -52,7 +53,7 @@ class HostStream {
   const int device_;
   const Kind kind_;
   const int priority_;
-  std::mutex tasks_mutex_;  // because any thread may add and run tasks; held for a few lines
+  os::BriefLock tasks_lock_;  // because any thread may add and run tasks
   std::deque<std::shared_ptr<Task>> tasks_;
   bool is_known_ = false;  // to the executor
   std::atomic<std::uint64_t> added_ = 0;
