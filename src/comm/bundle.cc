@@ -1,5 +1,6 @@
 #include "comm/bundle.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -40,8 +41,8 @@ class BundleTask final : public device::Task {
   std::optional<Waiting> waiting_;
 };
 
-// How often one call is looked at before the clock is: most end at the first look, or at one of the next few.
-constexpr int kLooksWithoutClock = 16;
+// How often one call is at least looked at before the clock is: most end at the first look, or at one of the next few.
+constexpr int kLooksMin = 16;
 
 class CallTask final : public device::Task {
  public:
@@ -58,7 +59,7 @@ class CallTask final : public device::Task {
     const bool has_ended = operation_->progress();
     if (has_ended && operation_->status()) [[likely]]
       return end({});
-    if (has_ended || ++looks_ == kLooksWithoutClock) wait();
+    if (has_ended || ++looks_ >= std::max(kLooksMin, side_.polls())) wait();
     return false;
   }
   void look() override {
@@ -129,10 +130,12 @@ std::shared_ptr<device::Task> task_of(Side& side, const Call& call, device::Host
 
 void submit_all(std::vector<Submission> submissions) {
   std::vector<std::shared_ptr<device::Task>> tasks;
+  std::vector<std::vector<std::shared_ptr<device::HostStream>>> streams;
   for (Submission& submission : submissions) {
-    const auto streams = std::move(submission.streams);
-    device::Executor::of_process().place(tasks.emplace_back(task_of(std::move(submission))), streams);
+    streams.push_back(std::move(submission.streams));
+    tasks.push_back(task_of(std::move(submission)));
   }
+  for (std::size_t i = 0; i < tasks.size(); ++i) device::Executor::of_process().place(tasks[i], streams[i]);
   device::Executor::of_process().begin_all(tasks);
 }
 

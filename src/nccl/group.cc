@@ -133,8 +133,8 @@ Status launch(std::vector<Enqueued>& calls) {
     std::vector<std::shared_ptr<device::Task>> tasks;
     tasks.reserve(calls.size());
     auto& executor = device::Executor::of_process();
-    for (auto& [comm, stream, call, factor, keeps] : calls)
-      executor.place(tasks.emplace_back(task_of(std::move(comm), call, *stream)), std::move(stream));
+    for (Enqueued& call : calls) tasks.push_back(task_of(std::move(call.comm), call.call, *call.stream));
+    for (std::size_t i = 0; i < tasks.size(); ++i) executor.place(tasks[i], std::move(calls[i].stream));
     executor.begin_all(tasks);
     return {};
   }

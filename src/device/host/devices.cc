@@ -114,7 +114,10 @@ void Devices::destroy_streams_of(int device) {
 
 // With the mutex held: it is waited for as long as something is on it.
 void Devices::bury(const std::shared_ptr<HostStream>& stream) {
-  std::erase_if(destroyed_, [](const auto& one) { return one.expired(); });
+  std::erase_if(destroyed_, [](const auto& one) {
+    const auto still = one.lock();
+    return still == nullptr || still->is_idle();
+  });
   if (!stream->is_idle()) destroyed_.push_back(stream);
 }
 
