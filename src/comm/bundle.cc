@@ -130,13 +130,14 @@ std::shared_ptr<device::Task> task_of(Side& side, const Call& call, device::Host
 
 void submit_all(std::vector<Submission> submissions) {
   std::vector<std::shared_ptr<device::Task>> tasks;
+  std::vector<device::Task*> placed;
   std::vector<std::vector<std::shared_ptr<device::HostStream>>> streams;
   for (Submission& submission : submissions) {
     streams.push_back(std::move(submission.streams));
-    tasks.push_back(task_of(std::move(submission)));
+    placed.push_back(tasks.emplace_back(task_of(std::move(submission))).get());
   }
-  for (std::size_t i = 0; i < tasks.size(); ++i) device::Executor::of_process().place(tasks[i], streams[i]);
-  device::Executor::of_process().begin_all(tasks);
+  for (std::size_t i = 0; i < tasks.size(); ++i) device::Executor::of_process().place(std::move(tasks[i]), streams[i]);
+  device::Executor::of_process().begin_all(placed);
 }
 
 }  // namespace tutti::comm

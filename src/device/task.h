@@ -51,7 +51,6 @@ class Task {
   std::vector<std::shared_ptr<HostStream>> others_;  // likewise; hardly ever any
   std::atomic<std::size_t> not_first_in_ = 0;        // of them
   std::atomic<bool> is_claimed_ = true;              // by the thread that runs it now, at first by its maker
-  std::atomic<bool> has_ended_ = false;              // it stays claimed then
 };
 
 // Done at once when its turn has come.

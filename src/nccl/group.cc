@@ -131,11 +131,14 @@ bool are_apart(const std::vector<Enqueued>& calls) {
 Status launch(std::vector<Enqueued>& calls) {
   if (are_apart(calls)) {
     std::vector<std::shared_ptr<device::Task>> tasks;
+    std::vector<device::Task*> placed;
     tasks.reserve(calls.size());
+    placed.reserve(calls.size());
     auto& executor = device::Executor::of_process();
-    for (Enqueued& call : calls) tasks.push_back(task_of(std::move(call.comm), call.call, *call.stream));
-    for (std::size_t i = 0; i < tasks.size(); ++i) executor.place(tasks[i], std::move(calls[i].stream));
-    executor.begin_all(tasks);
+    for (Enqueued& call : calls)
+      placed.push_back(tasks.emplace_back(task_of(std::move(call.comm), call.call, *call.stream)).get());
+    for (std::size_t i = 0; i < tasks.size(); ++i) executor.place(std::move(tasks[i]), std::move(calls[i].stream));
+    executor.begin_all(placed);
     return {};
   }
   std::vector<comm::Submission> submissions;

@@ -182,24 +182,24 @@ void Executor::submit(std::shared_ptr<Task> task, std::span<const std::shared_pt
 }
 
 // Some may wait for others of them, so those that come first are tried again once the last has begun.
-void Executor::begin_all(std::span<const std::shared_ptr<Task>> tasks) {
-  bool are_done = true;
-  for (const auto& task : tasks) are_done = begin(*task) && are_done;
-  if (are_done) return;
-  are_done = true;
-  for (const auto& task : tasks) {
-    if (task->has_ended_.load(std::memory_order_acquire)) continue;
-    const bool may_run = task->not_first_in_.load(std::memory_order_acquire) == 0 && !task->is_for_workers();
-    are_done = may_run && attempt(*task) && are_done;
+void Executor::begin_all(std::span<Task*> placed) {
+  for (Task*& task : placed) {
+    if (!may_begin(*task) || !task->progress()) continue;
+    finish(*task);
+    task = nullptr;
   }
+  bool are_done = true;
+  for (Task* const task : placed) are_done = (task == nullptr || begin(*task)) && are_done;
   if (!are_done) call_workers();
 }
 
-// The first try of one that this thread has placed; true when it has ended. If it has not, it may be gone any moment.
-bool Executor::begin(Task& task) {
-  const bool may_run = task.not_first_in_.load(std::memory_order_acquire) == 0 && !task.is_for_workers();
-  return run_claimed(task, may_run ? 1 : 0);
+bool Executor::may_begin(const Task& task) {
+  return task.not_first_in_.load(std::memory_order_acquire) == 0 && !task.is_for_workers();
 }
+
+// A try of one that this thread has placed, and the last: true when it has ended, and if not, it may be gone any
+// moment.
+bool Executor::begin(Task& task) { return run_claimed(task, may_begin(task) ? 1 : 0); }
 
 // True when it has ended.
 bool Executor::attempt(Task& task) {
@@ -227,7 +227,6 @@ std::shared_ptr<Task> Executor::advance(HostStream& stream) {
 }
 
 void Executor::finish(Task& task) {
-  task.has_ended_.store(true, std::memory_order_release);
   const std::shared_ptr<HostStream> stream = std::move(task.stream_);
   const auto others = std::move(task.others_);
   if (task.is_for_workers()) reserved_.fetch_sub(1, std::memory_order_relaxed);
@@ -279,7 +278,7 @@ void Executor::watch(HostStream& stream) {
     const std::lock_guard lock(stream.tasks_lock_);
     if (stream.tasks_.size() != 1) return;
     task = stream.tasks_.front().get();
-    if (task->not_first_in_.load(std::memory_order_acquire) != 0 || task->is_for_workers()) return;
+    if (!may_begin(*task)) return;
     if (task->is_claimed_.exchange(true, std::memory_order_acquire)) return;
   }
   run_claimed(*task, task->polls());

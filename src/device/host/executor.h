@@ -24,11 +24,11 @@ class Executor {
   // It runs when all that was added before to any of these streams has ended; the caller tries it once.
   void submit(std::shared_ptr<Task> task, std::span<const std::shared_ptr<HostStream>> streams);
   void submit(std::shared_ptr<Task> task, std::shared_ptr<HostStream> stream);
-  // The two halves, for several of which all have their places before the first is tried. Nobody runs a task in
-  // between.
+  // The two halves, for several of which all have their places before the first is tried. Nobody runs or ends a task in
+  // between, so that pointers to them stay valid.
   void place(std::shared_ptr<Task> task, std::span<const std::shared_ptr<HostStream>> streams);
   void place(std::shared_ptr<Task> task, std::shared_ptr<HostStream> stream);
-  void begin_all(std::span<const std::shared_ptr<Task>> tasks);
+  void begin_all(std::span<Task*> placed);
 
   // Runs tasks until all that was added to the stream before has ended; false: the deadline has passed before.
   bool synchronize(HostStream& stream, Deadline deadline);
@@ -40,6 +40,7 @@ class Executor {
   Executor();
 
   void add(const std::shared_ptr<HostStream>& stream, std::shared_ptr<Task> task);
+  static bool may_begin(const Task& task);
   bool begin(Task& task);
   bool run_claimed(Task& task, int looks);
   bool attempt(Task& task);

@@ -101,6 +101,47 @@ TEST(Executor, ManyThreadsUseManyStreams) {
   for (const std::uint64_t sum : sums) EXPECT_EQ(sum, 1000u);
 }
 
+// Draws a number when it gets its place, and shows it when it runs.
+struct Numbered final : Task {
+  Numbered(std::atomic<int>& next_number, std::vector<int>& shown) : next(next_number), seen(shown) {}
+  void take_place() noexcept override { number = next++; }
+  bool progress() override {
+    seen.push_back(number);
+    return true;
+  }
+  std::atomic<int>& next;
+  std::vector<int>& seen;
+  int number = -1;
+};
+
+TEST(Executor, AnotherOrderOfTasksIsThatOfTheirStream) {
+  const auto stream = new_stream();
+  std::atomic<int> next = 0;
+  std::vector<int> seen;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 1000; ++i) Executor::of_process().submit(std::make_shared<Numbered>(next, seen), stream);
+    });
+  for (auto& thread : threads) thread.join();
+  ASSERT_TRUE(stream->synchronize(soon()));
+  ASSERT_EQ(seen.size(), 4000u);
+  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], static_cast<int>(i));
+}
+
+TEST(Executor, OneThatWaitsForALaterOneOfTheSameGoEndsInIt) {
+  const Streams streams = {new_stream(), new_stream()};
+  const auto gate = std::make_shared<Gate>();
+  const auto opener = std::make_shared<FunctionTask>([&] { gate->is_open = true; });
+  Executor::of_process().place(gate, streams[0]);
+  Executor::of_process().place(opener, streams[1]);
+  EXPECT_FALSE(gate->is_open);
+  std::vector<Task*> placed = {gate.get(), opener.get()};
+  Executor::of_process().begin_all(placed);
+  EXPECT_TRUE(streams[0]->is_idle());
+  EXPECT_TRUE(streams[1]->is_idle());
+}
+
 TEST(Devices, TheDefaultStreamWaitsForBlockingStreamsAndTheyForIt) {
   Devices& devices = Devices::of_process();
   const auto blocking = devices.create_stream(0, HostStream::Kind::blocking, 0);

@@ -118,8 +118,9 @@ void Replay::launch(std::span<const std::shared_ptr<HostStream>> order) {
   }
   placed.push_back({std::make_shared<MarkTask>(end), launching});
   last_end_ = end;
-  std::vector<std::shared_ptr<Task>> tasks;
-  for (const auto& [task, streams] : placed) Executor::of_process().place(tasks.emplace_back(task), streams);
+  std::vector<Task*> tasks;
+  for (const auto& [task, streams] : placed) tasks.push_back(task.get());
+  for (auto& [task, streams] : placed) Executor::of_process().place(std::move(task), streams);
   Executor::of_process().begin_all(tasks);
 }
 
