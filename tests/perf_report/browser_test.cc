@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "tests/perf_report/browser_for_test.h"
-#include "tools/perf/invented_run_for_test.h"
-#include "tools/perf/report_html.h"
+#include "tools/perf/report/html.h"
+#include "tools/perf/report/invented_run_for_test.h"
 
 namespace tutti::perf {
 namespace {

@@ -18,10 +18,10 @@
 #include "tools/perf/judge/expectation.h"
 #include "tools/perf/judge/nccl_table.h"
 #include "tools/perf/judge/remarks.h"
-#include "tools/perf/report_csv.h"
-#include "tools/perf/report_html.h"
-#include "tools/perf/report_markdown.h"
-#include "tools/perf/results_json.h"
+#include "tools/perf/report/csv.h"
+#include "tools/perf/report/html.h"
+#include "tools/perf/report/markdown.h"
+#include "tools/perf/report/results_json.h"
 
 namespace tutti::perf {
 

@@ -1,5 +1,5 @@
-# cmake -D FOLDER=... -D OUTPUT=... -P embed.cmake: the files of this folder as constants of C++.
-set(text "// Written by the build from tools/perf/report.\n#include \"tools/perf/report_assets.h\"\n\n")
+# cmake -D FOLDER=... -D OUTPUT=... -P embed.cmake: the files of that folder as constants of C++.
+set(text "// Written by the build from tools/perf/report.\n#include \"tools/perf/report/assets.h\"\n\n")
 string(APPEND text "namespace tutti::perf {\n\n")
 foreach(pair IN ITEMS kPageTemplate:page.html kPageStyle:style.css kChartScript:chart.js kPageScript:page.js)
   string(REPLACE ":" ";" pair ${pair})

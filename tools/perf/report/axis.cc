@@ -1,4 +1,4 @@
-#include "tools/perf/report_axis.h"
+#include "tools/perf/report/axis.h"
 
 #include <fmt/format.h>
 

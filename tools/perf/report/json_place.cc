@@ -1,4 +1,4 @@
-#include "tools/perf/json_place.h"
+#include "tools/perf/report/json_place.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tools/perf/report_chart.h"
+#include "tools/perf/report/chart.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tools/perf/invented_run_for_test.h"
+#include "tools/perf/report/invented_run_for_test.h"
 
 namespace tutti::perf {
 namespace {

@@ -1,9 +1,9 @@
-#include "tools/perf/report_markdown.h"
+#include "tools/perf/report/markdown.h"
 
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "tools/perf/invented_run_for_test.h"
+#include "tools/perf/report/invented_run_for_test.h"
 
 namespace tutti::perf {
 namespace {

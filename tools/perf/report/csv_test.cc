@@ -1,11 +1,11 @@
-#include "tools/perf/report_csv.h"
+#include "tools/perf/report/csv.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "tools/perf/invented_run_for_test.h"
+#include "tools/perf/report/invented_run_for_test.h"
 
 namespace tutti::perf {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/perf/report_tables.h"
+#include "tools/perf/report/tables.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "tools/perf/report_text.h"
+#include "tools/perf/report/text.h"
 
 namespace tutti::perf {
 

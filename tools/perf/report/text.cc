@@ -1,4 +1,4 @@
-#include "tools/perf/report_text.h"
+#include "tools/perf/report/text.h"
 
 #include <fmt/format.h>
 

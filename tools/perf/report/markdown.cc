@@ -1,4 +1,4 @@
-#include "tools/perf/report_markdown.h"
+#include "tools/perf/report/markdown.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "tools/perf/report_text.h"
+#include "tools/perf/report/text.h"
 
 namespace tutti::perf {
 

@@ -1,4 +1,4 @@
-#include "tools/perf/results_json.h"
+#include "tools/perf/report/results_json.h"
 
 #include <cerrno>
 #include <cmath>

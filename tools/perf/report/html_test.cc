@@ -1,11 +1,11 @@
-#include "tools/perf/report_html.h"
+#include "tools/perf/report/html.h"
 
 #include <gtest/gtest.h>
 
-#include "tools/perf/invented_run_for_test.h"
-#include "tools/perf/report_ranks.h"
-#include "tools/perf/report_text.h"
-#include "tools/perf/results_json.h"
+#include "tools/perf/report/invented_run_for_test.h"
+#include "tools/perf/report/ranks.h"
+#include "tools/perf/report/results_json.h"
+#include "tools/perf/report/text.h"
 
 namespace tutti::perf {
 namespace {

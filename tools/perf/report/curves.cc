@@ -1,4 +1,4 @@
-#include "tools/perf/report_curves.h"
+#include "tools/perf/report/curves.h"
 
 #include <fmt/format.h>
 

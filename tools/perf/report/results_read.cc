@@ -8,8 +8,8 @@
 #include <limits>
 #include <system_error>
 
-#include "tools/perf/json_place.h"
-#include "tools/perf/results_json.h"
+#include "tools/perf/report/json_place.h"
+#include "tools/perf/report/results_json.h"
 
 namespace tutti::perf {
 

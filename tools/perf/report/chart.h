@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/perf/report_axis.h"
-#include "tools/perf/report_curves.h"
+#include "tools/perf/report/axis.h"
+#include "tools/perf/report/curves.h"
 
 namespace tutti::perf {
 

@@ -1,4 +1,4 @@
-#include "tools/perf/results_json.h"
+#include "tools/perf/report/results_json.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <fstream>
 #include <limits>
 
-#include "tools/perf/invented_run_for_test.h"
-#include "tools/perf/schema_for_test.h"
+#include "tools/perf/report/invented_run_for_test.h"
+#include "tools/perf/report/schema_for_test.h"
 
 namespace tutti::perf {
 namespace {

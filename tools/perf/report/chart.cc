@@ -1,11 +1,11 @@
-#include "tools/perf/report_chart.h"
+#include "tools/perf/report/chart.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "tools/perf/report_text.h"
+#include "tools/perf/report/text.h"
 
 namespace tutti::perf {
 

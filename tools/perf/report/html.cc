@@ -1,4 +1,4 @@
-#include "tools/perf/report_html.h"
+#include "tools/perf/report/html.h"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "tools/perf/report_assets.h"
-#include "tools/perf/report_chart.h"
-#include "tools/perf/report_ranks.h"
-#include "tools/perf/report_tables.h"
-#include "tools/perf/report_text.h"
-#include "tools/perf/results_json.h"
+#include "tools/perf/report/assets.h"
+#include "tools/perf/report/chart.h"
+#include "tools/perf/report/ranks.h"
+#include "tools/perf/report/results_json.h"
+#include "tools/perf/report/tables.h"
+#include "tools/perf/report/text.h"
 
 namespace tutti::perf {
 

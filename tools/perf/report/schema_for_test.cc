@@ -1,4 +1,4 @@
-#include "tools/perf/schema_for_test.h"
+#include "tools/perf/report/schema_for_test.h"
 
 #include <array>
 

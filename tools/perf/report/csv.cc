@@ -1,4 +1,4 @@
-#include "tools/perf/report_csv.h"
+#include "tools/perf/report/csv.h"
 
 #include <fmt/format.h>
 

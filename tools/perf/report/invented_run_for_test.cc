@@ -1,4 +1,4 @@
-#include "tools/perf/invented_run_for_test.h"
+#include "tools/perf/report/invented_run_for_test.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "tools/perf/report_ranks.h"
+#include "tools/perf/report/ranks.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "base/text.h"
-#include "tools/perf/report_text.h"
+#include "tools/perf/report/text.h"
 
 namespace tutti::perf {
 

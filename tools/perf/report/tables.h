@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tools/perf/report_curves.h"
+#include "tools/perf/report/curves.h"
 #include "tools/perf/results.h"
 
 namespace tutti::perf {
