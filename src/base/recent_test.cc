@@ -38,8 +38,10 @@ TEST(Recent, HasRoomForTheStreamsOfEightDevices) {
 TEST(Recent, NeverFindsOneForAnother) {
   Recent<std::uintptr_t> recent;
   for (std::uintptr_t i = 1; i <= 1000; ++i) recent.keep(handle(i), 0, i);
-  for (std::uintptr_t i = 1; i <= 1000; ++i)
-    if (const auto* found = recent.find(handle(i), 0)) EXPECT_EQ(*found, i);
+  for (std::uintptr_t i = 1; i <= 1000; ++i) {
+    const auto* found = recent.find(handle(i), 0);
+    EXPECT_EQ(found == nullptr ? i : *found, i);
+  }
   EXPECT_NE(recent.find(handle(1000), 0), nullptr);
 }
 

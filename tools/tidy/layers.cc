@@ -185,7 +185,9 @@ Layers layers_of(const Source& file, std::vector<Fault>& faults) {
 
 void check_layers(const Layers& layers, const Source& source, std::vector<Fault>& faults) {
   const bool is_example = source.path.starts_with("examples/");
-  const bool is_program = is_example || source.path.starts_with("bench/") || source.path.starts_with("tests/");
+  // What uses the interface of devices as any program does.
+  const bool is_program = is_example || source.path.starts_with("bench/") || source.path.starts_with("tests/") ||
+                          source.path.starts_with("tools/perf/");
   const bool is_layered = source.path.starts_with("src/") || source.path.starts_with("include/");
   const std::size_t before = faults.size();
   check_place(layers, source, faults);

@@ -140,11 +140,14 @@ TEST(Tidy, KeepsCudaInItsFolders) {
   Tree tree;
   tree.write("src/os/cuda/a.cc", "#include <cuda_runtime.h>\n");
   tree.write("src/os/a.cc", "#include <cuda_runtime.h>\n");
+  tree.write("tools/perf/a.cc", "#include <cuda_runtime.h>\n");
+  tree.write("tools/tutti/a.cc", "#include <cuda_runtime.h>\n");
   tree.header("include/facade.h", "#include <cuda_runtime.h>\n");
   tree.write("src/os/kernel.cu", "\n");
   EXPECT_EQ(tree.faults(),
             "src/os/a.cc:1: <cuda_runtime.h> outside a folder named cuda*\n"
-            "src/os/kernel.cu:0: CUDA source outside a folder named cuda*\n");
+            "src/os/kernel.cu:0: CUDA source outside a folder named cuda*\n"
+            "tools/tutti/a.cc:1: <cuda_runtime.h> outside a folder named cuda*\n");
 }
 
 TEST(Tidy, LetsExamplesSeeOnlyWhatIsPublic) {
