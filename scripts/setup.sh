@@ -6,6 +6,8 @@ readonly BASE_PACKAGES="g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev
   libhwy-dev libhwloc-dev libucx-dev libpmix-dev libssl-dev iproute2"
 # Both MPIs, for the programs that use NCCL and MPI; where one is missing, their tests are skipped.
 readonly MPI_PACKAGES="openmpi-bin libopenmpi-dev mpich libmpich-dev"
+# A browser without windows, for the reports of the perf tools; where there is none, their tests are skipped.
+readonly BROWSER_PACKAGE=chromium-headless-shell
 readonly PROGRESS_EVERY_S=5
 
 say() { printf '%s\n' "$*"; }
@@ -80,6 +82,16 @@ install_packages() {
 }
 
 need_packages() { install_packages "$@" || exit 1; }
+
+# A browser for the tests, unless one is here or none can be had: Ubuntu has it only as a snap.
+want_browser() {
+  local name
+  for name in chromium-headless-shell chromium chromium-browser google-chrome; do
+    if command -v "$name" > /dev/null; then return 0; fi
+  done
+  if ! apt-cache show "$BROWSER_PACKAGE" > /dev/null 2>&1 || ! root_command > /dev/null; then return 0; fi
+  install_packages "$BROWSER_PACKAGE" || true
+}
 
 # Configures a preset when it never was, or when the folder has moved since.
 configure() {

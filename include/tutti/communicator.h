@@ -76,6 +76,9 @@ struct CommunicatorOptions {
   std::chrono::nanoseconds start_timeout = {};
   // The longest that a call waits for another rank. 0: as TUTTI_TIMEOUT says, 5 minutes unless it is set.
   std::chrono::nanoseconds timeout = {};
+  // The most memory that each rank takes for the communicator, in bytes, as memory() counts it; the same on all ranks,
+  // and of communicators that are made from this one. 0: as TUTTI_MEMORY_LIMIT says, none unless it is set.
+  std::size_t memory_limit = 0;
   // Instead of the planner's choice, for tests and measurements: an algorithm as `tutti plan list` names it.
   std::string algorithm = {};
   // What the planner may choose from, the same on all ranks; anything for collectives that are not here. Where none of

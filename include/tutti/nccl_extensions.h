@@ -28,6 +28,11 @@ ncclResult_t tuttiNcclBarrier(ncclComm_t comm, cudaStream_t stream);
 ncclResult_t tuttiNcclSetCallTimeout(ncclComm_t comm, double seconds);
 // How long the communicators that this thread makes from now on may take to come about; 0: as TUTTI_START_TIMEOUT says.
 ncclResult_t tuttiNcclSetStartTimeout(double seconds);
+// The most memory, in bytes, that each rank takes for a communicator that this thread makes from now on, as
+// ncclCommMemStats counts it (ncclStatGpuMemTotal): buffers, channels, plans. All ranks give the same. A start for
+// which it is too little fails with ncclSystemError and says what is needed. Communicators made from another keep to
+// the limit of that one. 0: as TUTTI_MEMORY_LIMIT says.
+ncclResult_t tuttiNcclSetMemoryLimit(size_t bytes);
 
 // value[i] = value[i] (+) operand[i] for `count` elements, in any number of threads at the same time. Elements need not
 // be aligned. It must be associative; the order of operands is the same on every run.

@@ -136,6 +136,11 @@ class Lane {
   // Appends an empty step; the writer fills it in the order of the step rule.
   StepWriter step();
 
+  std::size_t bytes() const {  // that its lists take
+    return steps_.capacity() * sizeof(Step) + slices_.capacity() * sizeof(Slice) + peers_.capacity() * sizeof(Rank) +
+           points_.capacity() * sizeof(Point);
+  }
+
   bool operator==(const Lane& other) const = default;
 
  private:

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kLongestSeconds = 1e6;  // eleven days: who waits longer has forgotten it
 constexpr double kShortestSeconds = 1e-3;
+constexpr double kLargestBytes = 1ull << 44;  // 16 TiB: more than any communicator takes
 
 constexpr std::array<std::string_view, 3> kFamilies = {"any", "ipv4", "ipv6"};
 constexpr std::array<std::string_view, 3> kCompressions = {"off", "bf16", "fp16"};
@@ -130,6 +131,14 @@ constexpr std::array<Knob, kKnobCount> kKnobs = {
      .name = "TUTTI_JOB_SECRET",
      .meaning = "What lets ranks in that meet at an address they were told (NCCL_COMM_ID): 16 characters or more.",
      .is_secret = true},
+    or_instead({.id = KnobId::memory_limit,
+                .name = "TUTTI_MEMORY_LIMIT",
+                .standard = "off",
+                .meaning = "The most memory that a communicator takes on each rank; the same on all ranks.",
+                .type = KnobType::bytes,
+                .least = 1,
+                .most = kLargestBytes},
+               "off"),
 };
 
 constexpr bool is_in_order() {

@@ -246,6 +246,11 @@ std::optional<std::chrono::nanoseconds> Knobs::late_warning() const {
   return seconds(KnobId::late_warning);
 }
 
+std::size_t Knobs::memory_limit() const {
+  if (std::holds_alternative<KnobInstead>(value(KnobId::memory_limit))) return 0;
+  return static_cast<std::size_t>(number(KnobId::memory_limit));
+}
+
 std::optional<std::string_view> Knobs::congestion() const {
   if (std::holds_alternative<KnobInstead>(value(KnobId::congestion))) return std::nullopt;
   return text(KnobId::congestion);

@@ -43,8 +43,9 @@ enum class KnobId : std::uint8_t {
   log_areas,
   log_time,
   job_secret,
+  memory_limit,
 };
-inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(KnobId::job_secret) + 1;
+inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(KnobId::memory_limit) + 1;
 
 // The values of choices, in the order of the words in the table.
 enum class SocketFamily : std::uint8_t { any, ipv4, ipv6 };
@@ -137,6 +138,7 @@ class Knobs {
   std::string_view log_areas() const { return text(KnobId::log_areas); }  // see log_area.h; empty: all
   std::string_view log_time() const { return text(KnobId::log_time); }    // as strftime takes it; empty: no time
   std::string_view job_secret() const { return text(KnobId::job_secret); }
+  std::size_t memory_limit() const;  // of a communicator on each rank, in bytes; 0: none
 
   // The variable that a value came from, for messages: TUTTI_SOCKET_IFNAME or its alias.
   std::string_view variable_of(KnobId id) const;

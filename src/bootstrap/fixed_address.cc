@@ -49,7 +49,8 @@ void warn_once() {
   static std::atomic<bool> has_warned{false};
   if (has_warned.exchange(true)) return;
   log::write(LogLevel::warning, kNoRank,
-             "ranks meet at an address without a secret (NCCL_COMM_ID): whoever can reach its port and knows the "
+             "ranks meet at an address without a secret (NCCL_COMM_ID, TUTTI_STORE or a launcher's): whoever can reach "
+             "its port and knows the "
              "address could join the job; give all ranks the same TUTTI_JOB_SECRET, such as that of 'openssl rand "
              "-hex 16'");
 }
@@ -122,7 +123,7 @@ Result<std::vector<std::string>> own_addresses_of(const MeetingAddress& address)
   if (!own.empty()) return own;
   return Status(Code::network,
                 fmt::format("{} is no address of {}, where rank 0 runs; tell all ranks an address of rank 0's host "
-                            "(NCCL_COMM_ID)",
+                            "(NCCL_COMM_ID, TUTTI_STORE, MASTER_ADDR)",
                             fmt::join(address.contact.addresses, ", "), os::this_machine().host));
 }
 

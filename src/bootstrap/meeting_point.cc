@@ -72,10 +72,12 @@ Result<std::unique_ptr<MeetingPoint>> MeetingPoint::open_at(const Identifier& id
                                       .id = address.contact.id,
                                       .listen = listen});
   if (!courier) {
-    return Status(courier.status().code(),
-                  fmt::format("the meeting point cannot be opened: {}; the address that all ranks were told "
-                              "(NCCL_COMM_ID) needs a port that no other program of this host uses",
-                              courier.status().text()));
+    return Status(
+        courier.status().code(),
+        fmt::format(
+            "the meeting point cannot be opened: {}; the address that all ranks were told "
+            "(NCCL_COMM_ID, TUTTI_STORE, or by their launcher) needs a port that no other program of this host uses",
+            courier.status().text()));
   }
   std::unique_ptr<MeetingPoint> point(new MeetingPoint(*std::move(courier), identifier));  // NOLINT: private
   TUTTI_TRY(point->attach({.version = TUTTI_VERSION, .is_used_again = true}));

@@ -1,9 +1,7 @@
 #include "comm/bundle.h"
 
-#include <algorithm>
-#include <array>
-#include <mutex>
-#include <optional>
+#include <span>
+#include <utility>
 
 #include "device/host/executor.h"
 
@@ -15,6 +13,7 @@ class BundleTask final : public device::Task {
   BundleTask(Bundle bundle, std::function<void(const Status&)> on_end)
       : bundle_(std::move(bundle)), on_end_(std::move(on_end)) {}
 
+  void take_place() noexcept override { bundle_.take_places(); }
   bool progress() override {
     if (!waiting_) {
       bundle_.settle();
@@ -41,81 +40,75 @@ class BundleTask final : public device::Task {
   std::optional<Waiting> waiting_;
 };
 
-// One call. Most of them end at the first look, or at one of the next few.
+// How often one call is looked at before the clock is: most end at the first look, or at one of the next few.
+constexpr int kLooksWithoutClock = 16;
+
 class CallTask final : public device::Task {
  public:
-  explicit CallTask(const Single& single)
-      : side_(single.side),
-        call_(side_->local(single.call)),
-        operation_(side_->track_of(single.call), call_),
-        pending_{{side_.get(), &operation_}},
-        stream_(*single.stream),
-        ending_(single.ending) {}
+  CallTask(Side& side, const Call& call, device::HostStream& stream, std::shared_ptr<CallEnding> ending)
+      : side_(side),
+        track_(side.track_of(call)),
+        call_(side.local(call)),
+        stream_(stream),
+        ending_(std::move(ending)) {}
 
+  void take_place() noexcept override { operation_.emplace(track_, call_); }
   bool progress() override {
-    if (!waiting_) {
-      if (operation_.progress() && operation_.status()) [[likely]]
-        return end({});
-      waiting_.emplace(pending_);
-      return false;
-    }
-    return waiting_->progress() && end(waiting_->status());
+    if (waiting_) return waiting_->progress() && end(waiting_->status());
+    const bool has_ended = operation_->progress();
+    if (has_ended && operation_->status()) [[likely]]
+      return end({});
+    if (has_ended || ++looks_ == kLooksWithoutClock) wait();
+    return false;
   }
   void look() override {
-    if (waiting_) waiting_->look();
+    wait();
+    waiting_->look();
   }
   bool sleep(Deadline until) override {
-    if (waiting_) waiting_->sleep(until);
-    return waiting_.has_value();
+    wait();
+    waiting_->sleep(until);
+    return true;
   }
-  std::uint64_t steps() const override { return waiting_ ? waiting_->steps() : 0; }
-  int polls() const override { return side_->polls(); }
+  std::uint64_t steps() const override { return operation_->steps_done(); }
+  int polls() const override { return side_.polls(); }
 
  private:
+  // From now on with all that may go wrong.
+  void wait() {
+    if (waiting_) return;
+    pending_ = {&side_, &*operation_};
+    waiting_.emplace(std::span(&pending_, 1));
+  }
   bool end(const Status& status) {
     ending_->ended(status, stream_);
     return true;
   }
 
-  const std::shared_ptr<Side> side_;
+  Side& side_;
+  Track& track_;
   const Call call_;
-  Operation operation_;
-  const std::array<Pending, 1> pending_;
   device::HostStream& stream_;  // which the task stands in
   const std::shared_ptr<CallEnding> ending_;
+  std::optional<Operation> operation_;  // from its place on
+  int looks_ = 0;
+  Pending pending_;
   std::optional<Waiting> waiting_;
-};
-
-// Whoever submits to some communicators keeps others from taking a turn in between.
-class Order {
- public:
-  void add(const std::vector<Entry>& calls) {
-    for (const Entry& entry : calls) sides_.push_back(entry.side);
-  }
-  void lock() {
-    const auto address = [](const auto& side) { return side.get(); };
-    std::ranges::sort(sides_, {}, address);
-    // Not that of ranges, whose subrange Clang 14 does not compile.
-    sides_.erase(std::unique(sides_.begin(), sides_.end()), sides_.end());
-    for (const auto& side : sides_) side->submitting().lock();
-  }
-  ~Order() {
-    for (const auto& side : sides_) side->submitting().unlock();
-  }
-
- private:
-  std::vector<std::shared_ptr<Side>> sides_;
 };
 
 }  // namespace
 
 void Bundle::add(Entry entry) {
   if (Side::is_nothing(entry.call)) return;
-  Side& side = *entry.side;
-  Track& track = side.track_of(entry.call);
-  entry.call = side.local(entry.call);
+  Track& track = entry.side->track_of(entry.call);
+  entry.call = entry.side->local(entry.call);
   parts_.push_back(std::make_unique<Part>(std::move(entry), track));
-  pending_.push_back({&side, &parts_.back()->operation});
+  pending_.reserve(parts_.size());
+}
+
+void Bundle::take_places() noexcept {
+  for (const auto& part : parts_)
+    pending_.push_back({part->given.side.get(), &part->operation.emplace(part->track, part->given.call)});
 }
 
 void Bundle::settle() {
@@ -129,52 +122,18 @@ std::shared_ptr<device::Task> task_of(Submission submission) {
   return std::make_shared<BundleTask>(std::move(bundle), std::move(submission.on_end));
 }
 
-void submit(Submission submission) {
-  std::shared_ptr<device::Task> task;
-  {
-    Order order;
-    order.add(submission.calls);
-    order.lock();
-    const auto streams = std::move(submission.streams);
-    task = task_of(std::move(submission));
-    device::Executor::of_process().place(task, streams);
-  }
-  device::Executor::of_process().begin(task);
-}
-
-namespace {
-
-std::shared_ptr<device::Task> place(const Single& single) {
-  const std::lock_guard lock(single.side->submitting());
-  std::shared_ptr<device::Task> task = std::make_shared<CallTask>(single);
-  device::Executor::of_process().place(task, {&single.stream, 1});
-  return task;
-}
-
-}  // namespace
-
-void submit_single(const Single& single) { device::Executor::of_process().begin(place(single)); }
-
-void submit_singles(std::span<const Single> singles) {
-  std::vector<std::shared_ptr<device::Task>> tasks;
-  tasks.reserve(singles.size());
-  for (const Single& single : singles) tasks.push_back(place(single));
-  device::Executor::of_process().begin_all(tasks);
+std::shared_ptr<device::Task> task_of(Side& side, const Call& call, device::HostStream& stream,
+                                      std::shared_ptr<CallEnding> ending) {
+  return std::make_shared<CallTask>(side, call, stream, std::move(ending));
 }
 
 void submit_all(std::vector<Submission> submissions) {
   std::vector<std::shared_ptr<device::Task>> tasks;
-  {
-    Order order;
-    for (const Submission& submission : submissions) order.add(submission.calls);
-    order.lock();
-    for (Submission& submission : submissions) {
-      const auto streams = std::move(submission.streams);
-      tasks.push_back(task_of(std::move(submission)));
-      device::Executor::of_process().place(tasks.back(), streams);
-    }
+  for (Submission& submission : submissions) {
+    const auto streams = std::move(submission.streams);
+    device::Executor::of_process().place(tasks.emplace_back(task_of(std::move(submission))), streams);
   }
-  for (const auto& task : tasks) device::Executor::of_process().begin(task);
+  device::Executor::of_process().begin_all(tasks);
 }
 
 }  // namespace tutti::comm

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,8 +26,10 @@ struct Entry {
 
 class Bundle {
  public:
-  // A valid call; takes its place in the order of calls.
+  // A valid call.
   void add(Entry entry);
+  // All take their places in the order of calls of their communicators. To be called once, before all that follows.
+  void take_places() noexcept;
   std::span<const Pending> pending() const { return pending_; }
   // Asks for the factors that were not known before. To be called before the first call begins.
   void settle();
@@ -35,9 +38,10 @@ class Bundle {
 
  private:
   struct Part {
-    Part(Entry entry, Track& track) : given(std::move(entry)), operation(track, given.call) {}
+    Part(Entry entry, Track& goes_through) : given(std::move(entry)), track(goes_through) {}
     Entry given;
-    Operation operation;  // refers to the call
+    Track& track;
+    std::optional<Operation> operation;  // from its place on; refers to the call
   };
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<Pending> pending_;
@@ -57,22 +61,13 @@ class CallEnding {
   virtual void ended(const Status& status, device::HostStream& stream) = 0;
 };
 
-// One valid call on one stream.
-struct Single {
-  std::shared_ptr<Side> side;
-  Call call;
-  std::shared_ptr<device::HostStream> stream;
-  std::shared_ptr<CallEnding> ending;
-};
-// The same as the next, at a fraction of the cost. Of several, none shares a communicator or a stream with another.
-void submit_single(const Single& single);
-void submit_singles(std::span<const Single> singles);
-
+// A valid call as a task of one stream, at a fraction of the cost of a submission. `ending` keeps the side.
+std::shared_ptr<device::Task> task_of(Side& side, const Call& call, device::HostStream& stream,
+                                      std::shared_ptr<CallEnding> ending);
+// For whoever submits it later, or in a group.
+std::shared_ptr<device::Task> task_of(Submission submission);
 // All of them valid. Calls of one communicator stand in its order as they stand in that of their streams, whichever
 // threads submit them.
-void submit(Submission submission);
-// One that somebody else submits later. Takes its place in the order of calls now.
-std::shared_ptr<device::Task> task_of(Submission submission);
 void submit_all(std::vector<Submission> submissions);
 
 }  // namespace tutti::comm

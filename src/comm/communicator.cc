@@ -6,6 +6,7 @@
 #include "comm/side.h"
 #include "comm/start.h"
 #include "comm/stream.h"
+#include "device/host/executor.h"
 
 namespace tutti {
 
@@ -124,6 +125,7 @@ Status Group::run() {
   TUTTI_ASSIGN(std::vector<comm::Entry> calls, take());
   comm::Bundle bundle;
   for (comm::Entry& entry : calls) bundle.add(std::move(entry));
+  bundle.take_places();
   return bundle.complete();
 }
 
@@ -133,9 +135,12 @@ Work Group::submit(Stream& stream) {
   if (!calls) {
     work->finish(calls.status());
   } else {
-    comm::submit({.calls = *std::move(calls),
-                  .streams = {stream.state_->stream},
-                  .on_end = [work](const Status& status) { work->finish(status); }});
+    const auto& target = stream.state_->stream;
+    device::Executor::of_process().submit(
+        comm::task_of({.calls = *std::move(calls),
+                       .streams = {},
+                       .on_end = [work](const Status& status) { work->finish(status); }}),
+        target);
   }
   return Work(std::move(work));
 }

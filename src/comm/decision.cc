@@ -418,37 +418,72 @@ void DecisionCache::warn_once(const DecisionContext& context, const Call& call) 
   });
 }
 
+void DecisionCache::clear() {
+  decisions_.clear();
+  last_ = nullptr;
+  bytes_ = 0;
+}
+
+namespace {
+
+std::size_t bytes_of(const Decision& decision) {
+  // With its place in the table: a key, a pointer, and what nodes of tables have beside.
+  std::size_t bytes = sizeof(Decision) + sizeof(CallKey) + 4 * sizeof(void*) +
+                      decision.asked.capacity() * sizeof(Rank) + decision.needed.capacity() * sizeof(std::uint32_t);
+  for (const auto& launch : {decision.preferred, decision.fallback}) {
+    if (launch) bytes += engine::bytes_of(*launch);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+// Under a limit, what older calls have left goes before a new one fails.
+Status DecisionCache::make_room(const DecisionContext& context, const Decision& decision, engine::Workspace& workspace,
+                                std::size_t taken_bytes) {
+  if (context.private_bytes_max == 0) return {};
+  const std::size_t own = bytes_of(decision);
+  const Rank flash_ranks = decision.is_flash ? context.machine.ranks : 0;
+  const auto needed = [&] {
+    std::size_t most = workspace.bytes();
+    for (const auto& launch : {decision.preferred, decision.fallback}) {
+      // Both may need all of their room: what one grows the other finds.
+      if (launch) most += workspace.bytes_with(*launch, flash_ranks) - workspace.bytes();
+    }
+    return taken_bytes + bytes_ + own + most;
+  };
+  if (needed() > context.private_bytes_max) clear();
+  if (needed() > context.private_bytes_max) workspace = engine::Workspace();
+  if (needed() <= context.private_bytes_max) return {};
+  return {Code::out_of_memory,
+          fmt::format("a call needs {} bytes for its plan and its scratch space, and the memory limit of {} bytes of "
+                      "the communicator leaves {}; raise the limit (TUTTI_MEMORY_LIMIT, or what the program says)",
+                      needed(), context.memory_limit_bytes, context.private_bytes_max)};
+}
+
 Result<const Decision*> DecisionCache::add(const DecisionContext& context, const Call& call,
-                                           engine::Workspace& workspace) {
-  TUTTI_ASSIGN(Decision made, decide(context, call));
+                                           engine::Workspace& workspace, std::size_t taken_bytes) {
+  auto decided = decide(context, call);
+  if (!decided && context.memory_limit_bytes != 0)
+    return decided.status().while_doing(
+        fmt::format("keeping to the memory limit of {} bytes", context.memory_limit_bytes));
+  TUTTI_ASSIGN(Decision made, std::move(decided));
   if (made.is_beyond_allowed) warn_once(context, call);
   const BufferSizes sizes = buffer_sizes(call, context.self, context.machine.ranks);
   const std::uint64_t element = made.fallback->elements.bytes;
   made.in_bytes = sizes.in_elements * element;
   made.out_bytes = sizes.out_elements * element;
   set_shifts(made, call, context.self, element);
+  if (decisions_.size() >= kLimit) clear();
+  TUTTI_TRY(make_room(context, made, workspace, taken_bytes));
   for (const auto& launch : {made.preferred, made.fallback}) {
-    if (launch) workspace.reserve(*launch, context.machine.ranks);
+    if (launch) workspace.reserve(*launch, made.is_flash ? context.machine.ranks : 0);
   }
-  if (decisions_.size() >= kLimit) decisions_.clear();
   auto decision = std::make_unique<Decision>(std::move(made));
+  bytes_ += bytes_of(*decision);
   last_ = decision.get();
   decisions_[last_->key] = std::move(decision);
   return last_;
-}
-
-std::size_t DecisionCache::bytes() const {
-  std::size_t bytes = 0;
-  for (const auto& [key, decision] : decisions_) {
-    for (const auto& launch : {decision->preferred, decision->fallback}) {
-      if (!launch) continue;
-      bytes += sizeof(engine::Launch) + sizeof(engine::Prepared);
-      for (const auto& lane : launch->lanes) {
-        bytes += lane.steps.size() * sizeof(engine::LaunchStep) + lane.pieces.size() * sizeof(engine::Piece);
-      }
-    }
-  }
-  return bytes;
 }
 
 double estimate_s(const DecisionContext& context, const Call& call) {

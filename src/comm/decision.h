@@ -48,6 +48,8 @@ struct DecisionContext {
   std::vector<AllowedAlgorithms> allowed = {};  // as in CommunicatorOptions
   std::string allowed_by = {};
   engine::LaunchOptions launch;
+  std::size_t private_bytes_max = 0;   // what the channel may take beside its block; 0: as much as it needs
+  std::size_t memory_limit_bytes = 0;  // of the communicator, for people; 0: none
 };
 
 // The elements that a rank's buffers must have, for counts that are valid.
@@ -71,8 +73,10 @@ class DecisionCache {
     if (last_ != nullptr && last_->key == key) return last_;
     return find_slowly(key);
   }
-  Result<const Decision*> add(const DecisionContext& context, const Call& call, engine::Workspace& workspace);
-  std::size_t bytes() const;
+  // `taken_bytes`: what the channel takes beside decisions and workspace.
+  Result<const Decision*> add(const DecisionContext& context, const Call& call, engine::Workspace& workspace,
+                              std::size_t taken_bytes = 0);
+  std::size_t bytes() const { return bytes_; }
 
  private:
   struct Hash {
@@ -80,8 +84,12 @@ class DecisionCache {
   };
   const Decision* find_slowly(const CallKey& key) const;
   void warn_once(const DecisionContext& context, const Call& call);
+  void clear();
+  Status make_room(const DecisionContext& context, const Decision& decision, engine::Workspace& workspace,
+                   std::size_t taken_bytes);
   std::unordered_map<CallKey, std::unique_ptr<Decision>, Hash> decisions_;
   mutable const Decision* last_ = nullptr;
+  std::size_t bytes_ = 0;
   bool has_warned_ = false;  // that a call runs beyond what is allowed
 };
 

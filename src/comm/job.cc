@@ -64,7 +64,7 @@ Result<std::shared_ptr<Job>> Job::join(const Settings& settings) {
   TUTTI_ASSIGN(Bytes card, settings.card(place));
   auto job = std::shared_ptr<Job>(new Job(settings.knobs));
   const Status met = job->meet(settings, place, std::move(card));
-  if (!met) bootstrap::let_meeting_points_answer();
+  if (!met && met.code() != Code::aborted) bootstrap::let_meeting_points_answer();
   TUTTI_TRY(met);
   bootstrap::close_finished_meeting_points();
   return job;
@@ -116,7 +116,13 @@ Status Job::meet(const Settings& settings, const bootstrap::Place& place, Bytes 
     switchboard.set(Part::joiner, std::make_unique<Joiner>(switchboard.world_of(Part::joiner), joiner, done));
   });
   std::unique_lock lock(mutex);
-  has_joined.wait(lock, [&] { return joined.has_value(); });
+  while (!has_joined.wait_for(lock, Recall::kLook, [&] { return joined.has_value(); })) {
+    if (settings.recall == nullptr || !settings.recall->is_recalled()) continue;
+    lock.unlock();
+    // Nobody tells the result any more, unless it has come by now.
+    courier_->run([&] { switchboard_->actor().set(Part::joiner, nullptr); });
+    return joined ? joined->status() : settings.recall->status();
+  }
   return joined->status();
 }
 

@@ -22,6 +22,7 @@
 #include "bootstrap/network/place.h"
 #include "bootstrap/network/rails.h"
 #include "comm/carrier.h"
+#include "comm/recall.h"
 #include "comm/watch/portrait.h"
 #include "rpc/courier.h"
 #include "tutti/identifier.h"
@@ -45,6 +46,7 @@ class Job : private bootstrap::MemberOwner {
     Rank size = 1;
     Deadline deadline;
     Knobs knobs;
+    const Recall* recall = nullptr;  // nullptr: nobody calls the start back
     // What the others learn of this rank, made from its own place; the place is needed by the caller too.
     std::function<Result<Bytes>(const bootstrap::Place&)> card;
   };

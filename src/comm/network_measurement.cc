@@ -32,7 +32,9 @@ Result<std::unique_ptr<Side>> make_probe(const Side& side, Rank partner, const s
                                          const std::vector<ActorId>& actors, Deadline deadline) {
   Membership membership{.rank = side.rank() == 0 ? 0 : 1, .hosts = {0, 1}, .machine = side.machine()};
   membership.machine.ranks = 2;
-  TUTTI_ASSIGN(membership.own, make_private_room(SideLayout(2).bytes()));
+  TUTTI_ASSIGN(membership.layout, SideLayout::within(side.options().memory_limit, 2));
+  membership.own_bytes = membership.layout.bytes();
+  TUTTI_ASSIGN(membership.own, make_private_room(membership.own_bytes));
   std::vector<ActorId> ends;
   for (const Rank rank : {Rank{0}, partner}) {
     transport::Member member = side.peers()[static_cast<std::size_t>(rank)];

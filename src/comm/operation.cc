@@ -68,7 +68,8 @@ bool Operation::begin() {
   const CallKey key = key_of(call_);
   decision_ = track.decisions.find(key);
   if (decision_ == nullptr) {
-    const auto added = track.decisions.add(track.context, call_, track.workspace);
+    track.last = nullptr;  // older decisions may go
+    const auto added = track.decisions.add(track.context, call_, track.workspace, track.own_bytes());
     if (!added) {
       decision_ = nullptr;
       return end(added.status());

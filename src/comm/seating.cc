@@ -27,23 +27,33 @@ std::uint64_t fingerprint_of(const CommunicatorOptions& options) {
 }  // namespace
 
 Result<Introduction> introduce(const CommunicatorOptions& options, Membership& membership) {
-  const std::size_t bytes = SideLayout(options.size).bytes();
-  TUTTI_ASSIGN(membership.own, make_shared_room(bytes));
   Introduction introduction;
-  introduction.memory_at = *device::Heap::existing()->offset_of(membership.own.get(), bytes);
+  introduction.memory_limit = options.memory_limit;
+  if (const auto layout = SideLayout::within(options.memory_limit, options.size)) {
+    membership.layout = *layout;
+    membership.own_bytes = layout->bytes();
+    TUTTI_ASSIGN(membership.own, make_shared_room(membership.own_bytes));
+    introduction.memory_at = *device::Heap::existing()->offset_of(membership.own.get(), membership.own_bytes);
+  }
   introduction.algorithms = fingerprint_of(options);
   if (options.rank == 0) introduction.rates = measure_rates();
   return introduction;
 }
 
-Status compare_algorithms(std::span<const Introduction> introductions) {
+Status compare(std::span<const Introduction> introductions) {
   for (std::size_t rank = 1; rank < introductions.size(); ++rank) {
+    if (introductions[rank].memory_limit != introductions[0].memory_limit) {
+      return Status(Code::invalid_usage,
+                    fmt::format("rank 0 has a memory limit of {} bytes and rank {} one of {} (0: none); give all ranks "
+                                "the same (TUTTI_MEMORY_LIMIT, or what the program says)",
+                                introductions[0].memory_limit, rank, introductions[rank].memory_limit));
+    }
     if (introductions[rank].algorithms == introductions[0].algorithms) continue;
     return Status(Code::invalid_usage, fmt::format("rank 0 and rank {} were told to use different algorithms; give all "
                                                    "ranks the same (CommunicatorOptions, NCCL_ALGO)",
                                                    rank));
   }
-  return {};
+  return SideLayout::within(introductions[0].memory_limit, static_cast<Rank>(introductions.size())).status();
 }
 
 Bytes pack(const Introduction& introduction, std::span<const std::byte> card) {
@@ -81,8 +91,8 @@ Status validate(const Introduction& introduction, const transport::Process& proc
 }  // namespace
 
 Status seat(Membership& membership, Rank rank, const std::shared_ptr<const transport::Process>& process,
-            const Introduction& introduction, std::size_t bytes) {
-  TUTTI_TRY(validate(introduction, *process, bytes, rank));
+            const Introduction& introduction) {
+  TUTTI_TRY(validate(introduction, *process, membership.layout.bytes(), rank));
   membership.memories.push_back(process->heap() + introduction.memory_at);
   membership.peers.push_back({.rank = rank,
                               .pid = process->pid(),

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/assert.h"
 #include "comm/burial.h"
 #include "comm/notes.h"
 #include "comm/surroundings.h"
@@ -20,11 +21,6 @@ using transport::Channel;
 
 namespace {
 
-// For 8 ranks a side has 2 MiB for collectives and 1 MiB for messages between two.
-constexpr std::size_t kOutboxBytes = 2 << 20;
-constexpr std::size_t kPairOutboxesBytes = 1 << 20;
-constexpr std::size_t kPairOutboxBytesMax = 256 << 10;
-constexpr std::size_t kPairOutboxBytesMin = 8 << 10;
 constexpr std::size_t kCustomElementBytesMax = engine::Workspace::kBounceBytes;
 
 // How often to look before giving the core to somebody else. Looking costs some 10 ns; where ranks share cores, whoever
@@ -35,22 +31,10 @@ constexpr int kRanksPerCoreMax = 4;  // that take turns without much loss
 
 }  // namespace
 
-SideLayout::SideLayout(Rank count) : ranks(count) {
-  if (count == 1) {
-    collective = {.members = 1};
-    pair = {.members = 2};
-    return;
-  }
-  const std::size_t share = kPairOutboxesBytes / (2 * static_cast<std::size_t>(count));
-  const std::size_t rounded = share / 4096 * 4096;
-  collective = {.members = count, .outbox_bytes = kOutboxBytes, .has_flash = true};
-  pair = {.members = 2, .outbox_bytes = std::clamp(rounded, kPairOutboxBytesMin, kPairOutboxBytesMax)};
-}
-
 Side::Side(Membership membership, const CommunicatorOptions& options, const MakeOutside& make_outside)
     : rank_(membership.rank),
       options_(options),
-      layout_(static_cast<Rank>(membership.peers.size())),
+      layout_(membership.layout),
       peers_(std::move(membership.peers)),
       memories_(std::move(membership.memories)),
       machine_(membership.machine),
@@ -59,12 +43,14 @@ Side::Side(Membership membership, const CommunicatorOptions& options, const Make
       compression_(membership.compression),
       late_warning_(membership.late_warning),
       own_(std::move(membership.own)),
+      own_bytes_(membership.own_bytes),
       blank_(transport::BlockShape{.members = size()}.bytes() / sizeof(std::uint64_t) + transport::kLine),
       is_one_process_(std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer.is_same_process; })),
       polls_(machine_.ranks <= machine_.cores && hosts_.empty() ? kPolls : kPollsInCrowd),
       is_crowded_(std::count_if(peers_.begin(), peers_.end(), [](const auto& peer) { return !peer.is_remote; }) >
                   kRanksPerCoreMax * machine_.cores),
       recorder_(watch::Recorder::create({.rank = rank_, .peers = peers_, .store = options_.store})) {
+  TUTTI_ASSERT(layout_.ranks == size(), "a layout is of as many ranks as there are");
   std::vector<Block> blocks;
   std::vector<Rank> all;
   for (Rank rank = 0; rank < size(); ++rank) {
@@ -72,8 +58,9 @@ Side::Side(Membership membership, const CommunicatorOptions& options, const Make
     blocks.push_back(memory != nullptr ? Block(layout_.collective, memory) : blank_block(size()));
     all.push_back(rank);
   }
+  const Allowance allowance{layout_.collective.outbox_bytes, layout_.collective_private_bytes_max};
   collective_ = std::make_unique<Track>(Channel(layout_.collective, peers_, std::move(blocks), rank_),
-                                        context(all, rank_, layout_.collective.outbox_bytes));
+                                        context(all, rank_, allowance));
   collective_->log.recorder = recorder_.get();
   to_.resize(peers_.size());
   from_.resize(peers_.size());
@@ -145,19 +132,22 @@ bool Side::is_host_one_process() const {
                      [](const auto& peer) { return peer.is_remote || peer.is_same_process; });
 }
 
-DecisionContext Side::context(std::span<const Rank> ranks, Rank self, std::size_t outbox_bytes) const {
+DecisionContext Side::context(std::span<const Rank> ranks, Rank self, const Allowance& allowance) const {
   DecisionContext context{.machine = machine_,
                           .self = self,
                           .is_one_process = is_one_process_,
                           .is_host_one_process = is_host_one_process(),
                           .allowed_by = options_.allowed_by,
-                          .launch = {.outbox_bytes = outbox_bytes}};
+                          .launch = {.outbox_bytes = allowance.outbox_bytes},
+                          .private_bytes_max = allowance.private_bytes_max,
+                          .memory_limit_bytes = options_.memory_limit};
+  if (layout_.tile_bytes_max != 0) context.launch.tile_bytes_max = layout_.tile_bytes_max;
   if (ranks.size() == peers_.size()) {
     context.algorithm = options_.algorithm;
     context.allowed = options_.allowed;
   }
   context.machine.ranks = static_cast<Rank>(ranks.size());
-  context.machine.outbox_bytes = outbox_bytes;
+  context.machine.outbox_bytes = allowance.outbox_bytes;
   context.network = network_;
   context.compression = compression_;
   for (const Rank rank : ranks) {
@@ -177,7 +167,8 @@ std::unique_ptr<Track> Side::make_pair_track(Rank from, Rank to, bool is_sender)
   };
   std::vector<Block> blocks = {block(from, to, true), block(to, from, false)};
   const Rank ends[] = {from, to};
-  DecisionContext decides = context(ends, is_sender ? 0 : 1, layout_.pair.outbox_bytes);
+  DecisionContext decides =
+      context(ends, is_sender ? 0 : 1, {layout_.pair.outbox_bytes, layout_.pair_private_bytes_max});
   decides.algorithm.clear();
   decides.allowed.clear();
   decides.machine.flash_bytes = 0;
@@ -273,10 +264,13 @@ Status Side::validate(const Call& call) const {
 }
 
 MemoryUse Side::memory() const {
-  MemoryUse use{.shared_bytes = layout_.bytes(), .private_bytes = sizeof(Side)};
+  MemoryUse use{.shared_bytes = own_bytes_, .private_bytes = sizeof(Side)};
+  use.private_bytes += peers_.capacity() * sizeof(transport::Member) + blank_.capacity() * sizeof(blank_[0]) +
+                       memories_.capacity() * sizeof(memories_[0]) + hosts_.capacity() * sizeof(Rank) +
+                       (to_.capacity() + from_.capacity()) * sizeof(to_[0]);
   const std::lock_guard lock(pairs_mutex_);
   const auto add = [&](const std::unique_ptr<Track>& track) {
-    if (track != nullptr) use.private_bytes += sizeof(Track) + track->decisions.bytes() + track->workspace.bytes();
+    if (track != nullptr) use.private_bytes += track->bytes();
   };
   add(collective_);
   for (const auto& track : to_) add(track);

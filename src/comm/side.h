@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "comm/layout.h"
 #include "comm/measure.h"
 #include "comm/operation.h"
 #include "comm/outside.h"
@@ -21,28 +22,16 @@ namespace tutti::comm {
 
 class Side;
 
-// Where a rank's blocks are in its memory: the one for collectives, then for each rank the two for messages to it and
-// from it. The same on every rank.
-struct SideLayout {
-  explicit SideLayout(Rank ranks);
-  std::size_t pair_at(Rank other, bool is_sender) const {
-    return collective.bytes() + (2 * static_cast<std::size_t>(other) + (is_sender ? 0 : 1)) * pair.bytes();
-  }
-  std::size_t bytes() const { return collective.bytes() + 2 * static_cast<std::size_t>(ranks) * pair.bytes(); }
-
-  Rank ranks;
-  transport::BlockShape collective;
-  transport::BlockShape pair;
-};
-
 // What a rank knows of the others before it makes its side.
 struct Membership {
   Rank rank = 0;
+  SideLayout layout = SideLayout();           // of each rank's memory
   std::vector<transport::Member> peers = {};  // by rank
   std::vector<std::byte*> memories = {};      // of each, as mapped here; of those on other hosts nullptr
   std::vector<Rank> hosts = {};               // of each rank the number of its host; empty: all are here
   planner::LocalMachine machine = {};         // the same on every rank
   std::shared_ptr<std::byte> own = {};        // keeps this rank's memory, which others read
+  std::size_t own_bytes = 0;                  // of which the layout may leave some
   NetworkRates network = {};                  // between hosts, the same on every rank
   // Of sums between hosts, the same on every rank.
   WireCompression compression = WireCompression::off;
@@ -69,8 +58,6 @@ class Side {
   const void* block_of(Rank rank) const {
     return memories_[static_cast<std::size_t>(rank)];
   }  // the same on all of a host
-  // Held by whoever takes several places at once: one in the order of calls and one in that of a stream.
-  std::mutex& submitting() { return submitting_; }
 
   Status validate(const Call& call) const;
   // The channel that a valid call goes through; made at the first message between two ranks.
@@ -130,7 +117,11 @@ class Side {
   Status open_links(transport::Channel& channel, std::span<const Rank> members, transport::Port port) const;
   bool tell(Rank rank, Code code, const char* reason) const noexcept;
   std::unique_ptr<Track> make_pair_track(Rank from, Rank to, bool is_sender) const;
-  DecisionContext context(std::span<const Rank> ranks, Rank self, std::size_t outbox_bytes) const;
+  struct Allowance {
+    std::size_t outbox_bytes = 0;
+    std::size_t private_bytes_max = 0;
+  };
+  DecisionContext context(std::span<const Rank> ranks, Rank self, const Allowance& allowance) const;
 
   Rank rank_;
   CommunicatorOptions options_;
@@ -143,6 +134,7 @@ class Side {
   WireCompression compression_;
   std::optional<std::chrono::nanoseconds> late_warning_;
   std::shared_ptr<std::byte> own_;
+  std::size_t own_bytes_;
   // Stands for the blocks of ranks on other hosts until there is a link to them.
   mutable std::vector<std::uint64_t> blank_;
   bool is_one_process_;
@@ -153,7 +145,6 @@ class Side {
   std::unique_ptr<Track> collective_;
   // A mutex because two threads may send their first messages at the same time; not taken afterwards by collectives.
   mutable std::mutex pairs_mutex_;
-  std::mutex submitting_;
   std::vector<std::unique_ptr<Track>> to_;
   std::vector<std::unique_ptr<Track>> from_;
 };

@@ -50,6 +50,8 @@ struct Part {
   std::vector<Rank> ranks;  // of the parent, in the order of the new ones
   std::vector<std::uint64_t> memory;
   std::shared_ptr<std::byte> room;
+  std::size_t room_bytes = 0;
+  SideLayout layout = SideLayout();
   std::uint64_t name = 0;
 };
 
@@ -82,7 +84,7 @@ std::vector<Rank> renumber(const std::vector<Rank>& hosts) {
 }
 
 std::unique_ptr<Side> make_part(Side& parent, Part part) {
-  Membership membership{.own = std::move(part.room)};
+  Membership membership{.layout = part.layout, .own = std::move(part.room), .own_bytes = part.room_bytes};
   std::vector<Rank> hosts;
   for (std::size_t i = 0; i < part.ranks.size(); ++i) {
     const Rank rank = part.ranks[i];
@@ -117,19 +119,42 @@ std::unique_ptr<Side> make_part(Side& parent, Part part) {
 struct Room {
   std::shared_ptr<std::byte> memory;
   std::uint64_t at = 0;
+  std::size_t bytes = 0;
 };
 
-Result<Room> take_room(const Side& parent, Rank ranks) {
-  const std::size_t bytes = SideLayout(ranks).bytes();
+Result<Room> take_room(const Side& parent, std::size_t bytes) {
   Room room;
+  room.bytes = bytes;
   TUTTI_ASSIGN(room.memory, parent.is_one_process() ? make_private_room(bytes) : make_shared_room(bytes));
   room.at = parent.is_one_process() ? reinterpret_cast<std::uintptr_t>(room.memory.get())
                                     : *device::Heap::existing()->offset_of(room.memory.get(), bytes);
   return room;
 }
 
+// The ranks of a part have been named: it is as large as it will be.
+Result<Room> take_room(const Side& parent, Part& part) {
+  TUTTI_ASSIGN(part.layout, SideLayout::within(parent.options().memory_limit, static_cast<Rank>(part.ranks.size())));
+  TUTTI_ASSIGN(Room room, take_room(parent, part.layout.bytes()));
+  part.room = room.memory;
+  part.room_bytes = room.bytes;
+  return room;
+}
+
+// What another rank offers, unless nobody wants it any more.
+Result<Bytes> obtain_unless(const Recall* recall, Side& parent, Rank rank, std::uint64_t name, Deadline deadline) {
+  if (recall == nullptr) return obtain(parent, rank, name, deadline);
+  for (;;) {  // bounded by the deadline
+    TUTTI_TRY(recall->status());
+    const Deadline soon = Deadline::after(os::now(), Recall::kLook);
+    auto theirs =
+        obtain(parent, rank, name, std::min(soon, deadline, [](Deadline a, Deadline b) { return a.at < b.at; }));
+    if (theirs || theirs.status().code() != Code::timed_out || deadline.has_passed(os::now())) return theirs;
+  }
+}
+
 // Where the rooms of these ranks are, told past the parent, which may have ended.
-Result<std::vector<std::uint64_t>> exchange_rooms(Side& parent, const Part& part, std::uint64_t at, Deadline deadline) {
+Result<std::vector<std::uint64_t>> exchange_rooms(Side& parent, const Part& part, std::uint64_t at, Deadline deadline,
+                                                  const Recall* recall = nullptr) {
   std::vector<std::uint64_t> rooms;
   Bytes mine;
   append_number(mine, at);
@@ -137,7 +162,7 @@ Result<std::vector<std::uint64_t>> exchange_rooms(Side& parent, const Part& part
   for (const Rank rank : part.ranks) {
     rooms.push_back(rank == parent.rank() ? at : 0);
     if (rank == parent.rank() || parent.peers()[static_cast<std::size_t>(rank)].is_remote) continue;
-    TUTTI_ASSIGN(const Bytes theirs, obtain(parent, rank, part.name, deadline));
+    TUTTI_ASSIGN(const Bytes theirs, obtain_unless(recall, parent, rank, part.name, deadline));
     const auto place = ByteReader(theirs).number<std::uint64_t>();
     if (!place) return Status(Code::internal, fmt::format("rank {} told nonsense of its memory", rank));
     rooms.back() = *place;
@@ -157,11 +182,14 @@ Result<std::unique_ptr<Side>> make_part_together(Side& parent, Part part) {
 
 Result<std::unique_ptr<Side>> start_split(Side& parent, int color, int key) {
   if (parent.has_ended()) return parent.why_ended();
-  // As much as a communicator of all ranks needs: how many there will be is known after the vote.
-  TUTTI_ASSIGN(const Room room, take_room(parent, parent.size()));
+  // As much as any part of it needs: how many ranks there will be is known after the vote.
+  const std::size_t limit = parent.options().memory_limit;
+  TUTTI_ASSIGN(const std::size_t bytes, SideLayout::room_bytes(limit, parent.size()));
+  TUTTI_ASSIGN(const Room room, take_room(parent, bytes));
   TUTTI_ASSIGN(const auto ballots, vote(parent, {.color = color, .key = key, .memory = room.at}));
   if (color == Communicator::kNoColor) return std::unique_ptr<Side>();
-  Part part{.ranks = ranks_of(ballots, color), .memory = {}, .room = room.memory};
+  Part part{.ranks = ranks_of(ballots, color), .memory = {}, .room = room.memory, .room_bytes = room.bytes};
+  TUTTI_ASSIGN(part.layout, SideLayout::within(limit, static_cast<Rank>(part.ranks.size()), parent.size()));
   for (const Rank rank : part.ranks) part.memory.push_back(ballots[static_cast<std::size_t>(rank)].memory);
   if (parent.outside() != nullptr) {
     part.name = name_of_part(parent.outside()->name(), parent.call_number(), static_cast<std::uint64_t>(color));
@@ -183,23 +211,21 @@ Result<std::unique_ptr<Side>> start_shrunk(Side& parent, std::chrono::nanosecond
   TUTTI_ASSIGN(Survivors survivors, outside->agree_on_survivors(deadline));
   part.ranks = std::move(survivors.ranks);
   part.name = name_of_part(outside->name(), survivors.epoch, kNoColorOfAny);
-  TUTTI_ASSIGN(const Room room, take_room(parent, static_cast<Rank>(part.ranks.size())));
-  part.room = room.memory;
+  TUTTI_ASSIGN(const Room room, take_room(parent, part));
   TUTTI_ASSIGN(part.memory, exchange_rooms(parent, part, room.at, deadline));
-  return make_part(parent, std::move(part));
+  return make_part_together(parent, std::move(part));
 }
 
 Result<std::unique_ptr<Side>> start_part(Side& parent, std::vector<Rank> ranks, std::uint64_t moment,
-                                         std::chrono::nanoseconds timeout) {
+                                         std::chrono::nanoseconds timeout, const Recall* recall) {
   const Deadline deadline = Deadline::after(os::now(), timeout);
   Part part;
   part.ranks = std::move(ranks);
-  TUTTI_ASSIGN(const Room room, take_room(parent, static_cast<Rank>(part.ranks.size())));
-  part.room = room.memory;
+  TUTTI_ASSIGN(const Room room, take_room(parent, part));
   const std::uint64_t family = parent.outside() != nullptr ? parent.outside()->name() : 0;
   part.name = name_of_part(family, moment, kNoColorOfPart);
   for (const Rank rank : part.ranks) part.name = name_of_part(part.name, static_cast<std::uint64_t>(rank), 0);
-  TUTTI_ASSIGN(part.memory, exchange_rooms(parent, part, room.at, deadline));
+  TUTTI_ASSIGN(part.memory, exchange_rooms(parent, part, room.at, deadline, recall));
   return make_part_together(parent, std::move(part));
 }
 

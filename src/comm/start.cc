@@ -67,6 +67,7 @@ Result<Settings> complete(const CommunicatorOptions& given) {
   CommunicatorOptions options = given;
   if (options.start_timeout.count() == 0) options.start_timeout = knobs.start_timeout();
   if (options.timeout.count() == 0) options.timeout = knobs.timeout();
+  if (options.memory_limit == 0) options.memory_limit = knobs.memory_limit();
   return Settings{std::move(options), knobs};
 }
 
@@ -106,7 +107,8 @@ transport::Member this_process(Rank rank) {
 
 void forget_meeting(const Identifier& identifier) { bootstrap::close_meeting_point(identifier); }
 
-Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given, const NetworkRates& network) {
+Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given, const NetworkRates& network,
+                                    const Recall* recall) {
   TUTTI_TRY(validate(given));
   TUTTI_ASSIGN(const Settings settings, complete(given));
   const CommunicatorOptions& options = settings.options;
@@ -124,7 +126,7 @@ Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given, const Netw
   if (options.store.starts_with(kNetworkStore)) {
     TUTTI_ASSIGN(const Identifier identifier,
                  Identifier::parse(std::string_view(options.store).substr(kNetworkStore.size())));
-    auto side = start_over_network(options, identifier, network);
+    auto side = start_over_network(options, identifier, network, recall);
     if (!side) return side.status().while_doing(fmt::format("starting rank {} of {}", options.rank, options.size));
     return side;
   }
@@ -133,13 +135,14 @@ Result<std::unique_ptr<Side>> start(const CommunicatorOptions& given, const Netw
   TUTTI_ASSIGN(const Introduction mine, introduce(options, membership));
   auto met = meet(options, mine, deadline);
   if (!met) return met.status().while_doing(fmt::format("starting rank {} of {}", options.rank, options.size));
-  TUTTI_TRY(compare_algorithms(met->introductions));
+  TUTTI_TRY(compare(met->introductions));
   for (Rank rank = 0; rank < options.size; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     const auto& process = met->processes[index];
-    TUTTI_TRY(seat(membership, rank, process, met->introductions[index], SideLayout(options.size).bytes()));
+    TUTTI_TRY(seat(membership, rank, process, met->introductions[index]));
   }
-  membership.machine = machine_of(met->introductions[0].rates, options.size, can_all_pull(membership.peers));
+  const bool can_pull = can_pull_under(options.memory_limit) && can_all_pull(membership.peers);
+  membership.machine = machine_of(met->introductions[0].rates, options.size, can_pull);
   return std::make_unique<Side>(std::move(membership), options);
 }
 
@@ -149,11 +152,12 @@ Result<std::vector<std::unique_ptr<Side>>> start_local(Rank size, const Communic
   each.size = size;
   each.rank = 0;
   TUTTI_TRY(validate(each));
+  TUTTI_ASSIGN(const SideLayout layout, SideLayout::within(each.memory_limit, size));
   std::vector<std::shared_ptr<std::byte>> rooms;
   std::vector<std::byte*> memories;
   std::vector<transport::Member> members;
   for (Rank rank = 0; rank < size; ++rank) {
-    TUTTI_ASSIGN(rooms.emplace_back(), make_private_room(SideLayout(size).bytes()));
+    TUTTI_ASSIGN(rooms.emplace_back(), make_private_room(layout.bytes()));
     memories.push_back(rooms.back().get());
     members.push_back(this_process(rank));
   }
@@ -162,10 +166,12 @@ Result<std::vector<std::unique_ptr<Side>>> start_local(Rank size, const Communic
   for (Rank rank = 0; rank < size; ++rank) {
     each.rank = rank;
     Membership membership{.rank = rank,
+                          .layout = layout,
                           .peers = members,
                           .memories = memories,
                           .machine = machine_of(rates, size, false),
                           .own = rooms[static_cast<std::size_t>(rank)],
+                          .own_bytes = layout.bytes(),
                           .late_warning = settings.knobs.late_warning()};
     sides.push_back(std::make_unique<Side>(std::move(membership), each));
   }

@@ -50,7 +50,8 @@ Result<Arrival> parse_card(std::span<const std::byte> bytes, Rank rank) {
 }
 
 // What ranks have to do alike.
-void tell_settings(Introduction& mine, const Knobs& knobs) {
+void tell_settings(Introduction& mine, const Knobs& knobs, const NetworkRates& network) {
+  mine.network = network;
   mine.wants_measure = knobs.measure() == MeasureChoice::automatic ? 1 : 0;
   mine.compression = knobs.compress();
   mine.rails_max = static_cast<std::uint8_t>(knobs.rails_max());
@@ -78,7 +79,7 @@ Status compare_settings(const std::vector<Arrival>& arrivals) {
   TUTTI_TRY(compare_compressions(arrivals));
   std::vector<Introduction> introductions;
   for (const Arrival& arrival : arrivals) introductions.push_back(arrival.introduced.introduction);
-  return compare_algorithms(introductions);
+  return compare(introductions);
 }
 
 // Hosts in the order of their first ranks.
@@ -113,11 +114,10 @@ Status seat_all(Membership& membership, const std::shared_ptr<Job>& job, const b
     if (membership.hosts[rank] == here) cards.push_back(arrivals[rank].introduced.card);
   }
   TUTTI_ASSIGN(const auto processes, mesh->connect(cards, deadline));
-  const std::size_t bytes = SideLayout(static_cast<Rank>(arrivals.size())).bytes();
   auto process = processes.begin();
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     if (membership.hosts[rank] == here) {
-      TUTTI_TRY(seat(membership, static_cast<Rank>(rank), *process++, arrivals[rank].introduced.introduction, bytes));
+      TUTTI_TRY(seat(membership, static_cast<Rank>(rank), *process++, arrivals[rank].introduced.introduction));
     } else {
       membership.memories.push_back(nullptr);
       membership.peers.push_back(member_abroad(job, roster.ranks[rank], static_cast<Rank>(rank)));
@@ -129,14 +129,13 @@ Status seat_all(Membership& membership, const std::shared_ptr<Job>& job, const b
 }  // namespace
 
 Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& options, const Identifier& identifier,
-                                                 const NetworkRates& network) {
+                                                 const NetworkRates& network, const Recall* recall) {
   TUTTI_ASSIGN(const Knobs knobs, Knobs::read(os::environment_variable));
   TUTTI_ASSIGN(transport::Mesh* const mesh, transport::Mesh::of_process());
   const Deadline deadline = Deadline::after(os::now(), options.start_timeout);
   Membership membership{.rank = options.rank, .late_warning = knobs.late_warning()};
   TUTTI_ASSIGN(Introduction mine, introduce(options, membership));
-  mine.network = network;
-  tell_settings(mine, knobs);
+  tell_settings(mine, knobs, network);
   TUTTI_ASSIGN(const auto meeting, bootstrap::read_identifier(identifier));
   if (meeting.is_fixed && options.rank == 0) TUTTI_TRY(bootstrap::open_meeting_point(identifier, deadline));
   TUTTI_ASSIGN(const UcxStance stance, find_stance(knobs.transport(), meeting.is_encrypted));
@@ -145,6 +144,7 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
                                           .size = options.size,
                                           .deadline = deadline,
                                           .knobs = knobs,
+                                          .recall = recall,
                                           .card = [&](const bootstrap::Place& place) -> Result<Bytes> {
                                             return pack_card(place.offer, stance, mine, mesh->card());
                                           }}));
@@ -171,7 +171,7 @@ Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& opti
     log::write(LogLevel::info, rank, LogArea::network, [&] { return carriers_text(stances, membership.hosts); });
   TUTTI_TRY(seat_all(membership, job, roster, arrivals, deadline));
   // Whether ranks may pull is known on each host alone, and all have to plan alike.
-  const bool can_pull = is_one_host && can_all_pull(membership.peers);
+  const bool can_pull = is_one_host && can_pull_under(options.memory_limit) && can_all_pull(membership.peers);
   const Introduction& first = arrivals[0].introduced.introduction;
   job->set_connections(std::max<int>(1, first.rails_max), std::max<int>(1, first.sockets_per_peer));
   membership.machine = machine_of(first.rates, options.size, can_pull);

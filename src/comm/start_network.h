@@ -7,6 +7,6 @@
 namespace tutti::comm {
 
 Result<std::unique_ptr<Side>> start_over_network(const CommunicatorOptions& options, const Identifier& identifier,
-                                                 const NetworkRates& network);
+                                                 const NetworkRates& network, const Recall* recall);
 
 }  // namespace tutti::comm

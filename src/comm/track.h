@@ -26,6 +26,10 @@ struct Track {
   const engine::Launch* last = nullptr;  // of the last finished call
   // Makes sure that messages can go to these members; empty where all of them share memory.
   std::function<Status(std::span<const Rank>)> open_links;
+
+  std::size_t bytes() const { return sizeof(Track) + channel.bytes() + decisions.bytes() + workspace.bytes(); }
+  // What there is before the first call.
+  std::size_t own_bytes() const { return sizeof(Track) + channel.bytes(); }
 };
 
 }  // namespace tutti::comm

@@ -41,6 +41,11 @@ cudaError_t conclude(std::string_view function, const std::string& arguments, co
   return outcome.code;
 }
 
+Outcome check_any_device() {
+  const Status status = device::Devices::of_process().check_any();
+  return status ? Outcome() : Outcome{cudaErrorNoDevice, std::string(status.text())};
+}
+
 Outcome outcome_of(const Status& status) {
   switch (status.code()) {
     case Code::ok: return {};

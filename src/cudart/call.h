@@ -8,8 +8,10 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "cudart/outcome.h"
+#include "device/host/devices.h"
 
 namespace tutti::cudart {
 
@@ -40,9 +42,12 @@ std::string texts_of(Values... values) {
   return all;
 }
 
+// cudaErrorNoDevice where this process sees none.
+Outcome check_any_device();
+
 // Runs the body of a call. No exception leaves it: only the lack of memory can be its reason.
 template <class Body, class... Arguments>
-cudaError_t call(std::string_view function, Body&& body, Arguments... arguments) {
+cudaError_t call_without_device(std::string_view function, Body&& body, Arguments... arguments) {
   Outcome outcome;
   try {
     outcome = body();
@@ -53,6 +58,14 @@ cudaError_t call(std::string_view function, Body&& body, Arguments... arguments)
   } catch (const std::exception&) {
     return conclude(function, {}, {cudaErrorUnknown, {}});
   }
+}
+
+// The same for what needs a device, as nearly everything does.
+template <class Body, class... Arguments>
+cudaError_t call(std::string_view function, Body&& body, Arguments... arguments) {
+  if (device::Devices::of_process().count() == 0) [[unlikely]]
+    return call_without_device(function, check_any_device, arguments...);
+  return call_without_device(function, std::forward<Body>(body), arguments...);
 }
 
 }  // namespace tutti::cudart

@@ -42,6 +42,12 @@ Outcome give(Value* place, Value value) {
   return {};
 }
 
+// That there is none is an error too, as CUDA has it.
+Outcome get_count(int* count) {
+  TUTTI_CUDART_TRY(give(count, Devices::of_process().count()));
+  return check_any_device();
+}
+
 Outcome get_properties(cudaDeviceProp* prop, int device) {
   TUTTI_CUDART_TRY(check_device(device));
   return give(prop, properties_of(device));
@@ -68,7 +74,7 @@ Outcome get_by_bus_id(int* device, const char* id) {
   if (device == nullptr || id == nullptr) return invalid_value("the bus id or the place for the device is null");
   const auto found = device_of_bus_id(id);
   if (!found) return invalid_value(fmt::format("'{}' is no PCI bus id", id));
-  TUTTI_CUDART_TRY(check_device(*found));
+  if (*found < 0) return {cudaErrorInvalidDevice, fmt::format("no device that this process sees has bus id {}", id)};
   return give(device, *found);
 }
 
@@ -119,8 +125,8 @@ using tutti::device::Devices;
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  return call(
-      __func__, [&] { return give(count, Devices::of_process().count()); }, count);
+  return call_without_device(
+      __func__, [&] { return get_count(count); }, count);
 }
 
 cudaError_t cudaGetDevice(int* device) {
@@ -184,12 +190,12 @@ cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  return call(
+  return call_without_device(
       __func__, [&] { return give(version, CUDART_VERSION); }, version);
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
-  return call(
+  return call_without_device(
       __func__, [&] { return give(version, CUDART_VERSION); }, version);
 }
 

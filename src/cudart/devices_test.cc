@@ -216,6 +216,50 @@ TEST(CudaDevices, SixtyFourWorkInOneProcess) {
   unsetenv("TUTTI_VIRTUAL_DEVICES");
 }
 
+// Likewise.
+TEST(CudaDevices, AreThoseThatTheListNames) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  setenv("CUDA_VISIBLE_DEVICES", "7,2,99,3", 1);
+  const auto work = [] {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count != 2) return 1;
+    if (cudaSetDevice(2) != cudaErrorInvalidDevice || cudaSetDevice(1) != cudaSuccess) return 2;
+    cudaDeviceProp prop;
+    if (cudaGetDeviceProperties(&prop, 0) != cudaSuccess || prop.pciBusID != 8) return 3;
+    char id[32];
+    int found = -1;
+    if (cudaDeviceGetPCIBusId(id, sizeof(id), 1) != cudaSuccess) return 4;
+    if (cudaDeviceGetByPCIBusId(&found, id) != cudaSuccess || found != 1) return 5;
+    if (cudaDeviceGetByPCIBusId(&found, "0000:01:00.0") != cudaErrorInvalidDevice) return 6;
+    void* memory = nullptr;
+    cudaPointerAttributes attributes;
+    if (cudaMalloc(&memory, 64) != cudaSuccess) return 7;
+    if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess || attributes.device != 1) return 8;
+    return 0;
+  };
+  EXPECT_EXIT(std::_Exit(work()), testing::ExitedWithCode(0), "");
+  unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+TEST(CudaDevices, WithoutAnyEveryCallSaysSo) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  const auto work = [] {
+    int number = -1;
+    void* memory = nullptr;
+    cudaStream_t stream = nullptr;
+    if (cudaGetDeviceCount(&number) != cudaErrorNoDevice || number != 0) return 1;
+    if (cudaGetLastError() != cudaErrorNoDevice) return 2;
+    if (cudaSetDevice(0) != cudaErrorNoDevice || cudaGetDevice(&number) != cudaErrorNoDevice) return 3;
+    if (cudaMalloc(&memory, 64) != cudaErrorNoDevice || cudaStreamCreate(&stream) != cudaErrorNoDevice) return 4;
+    if (cudaStreamSynchronize(nullptr) != cudaErrorNoDevice || cudaDeviceSynchronize() != cudaErrorNoDevice) return 5;
+    if (cudaRuntimeGetVersion(&number) != cudaSuccess) return 6;
+    return 0;
+  };
+  EXPECT_EXIT(std::_Exit(work()), testing::ExitedWithCode(0), "");
+  unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 TEST(CudaErrors, AreLoggedWithCallArgumentsAndReasonIfAskedFor) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   setenv("TUTTI_CUDART_TRACE", "1", 1);

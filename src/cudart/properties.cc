@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
-#include <functional>
 
 #include "base/text.h"
+#include "device/host/devices.h"
+#include "device/host/visible_devices.h"
 #include "os/machine.h"
 
 namespace tutti::cudart {
@@ -16,20 +17,12 @@ namespace {
 // Buses are bytes; 0 is left out because programs take it for "unknown".
 constexpr int kBusesPerDomain = 255;
 
-int domain_of(int device) { return device / kBusesPerDomain; }
-int bus_of(int device) { return 1 + device % kBusesPerDomain; }
+// Which one of the machine it is, whatever this process calls it.
+int number_of(int device) { return device::Devices::of_process().number_of(device); }
+int domain_of(int device) { return number_of(device) / kBusesPerDomain; }
+int bus_of(int device) { return 1 + number_of(device) % kBusesPerDomain; }
 
 int clamped(std::size_t value) { return static_cast<int>(std::min<std::size_t>(value, INT_MAX)); }
-
-// The same for all processes of a machine, different for every device.
-cudaUUID_t uuid_of(int device) {
-  const auto machine = static_cast<std::uint64_t>(std::hash<std::string>{}(os::this_machine().boot_id));
-  cudaUUID_t uuid{};
-  std::memcpy(uuid.bytes, "Tutti", 5);
-  std::memcpy(uuid.bytes + 5, &machine, 7);
-  std::memcpy(uuid.bytes + 12, &device, sizeof(device));
-  return uuid;
-}
 
 // What kernels would be given; programs without kernels only print it.
 void describe_kernels(cudaDeviceProp& prop) {
@@ -60,7 +53,9 @@ cudaDeviceProp properties_of(int device) {
   const os::Machine& machine = os::this_machine();
   cudaDeviceProp prop{};
   std::strncpy(prop.name, "Tutti virtual device", sizeof(prop.name) - 1);
-  prop.uuid = uuid_of(device);
+  const device::DeviceUuid uuid = device::uuid_of(number_of(device));
+  static_assert(sizeof(prop.uuid) == sizeof(uuid));
+  std::memcpy(&prop.uuid, uuid.data(), sizeof(uuid));
   describe_kernels(prop);
   prop.totalGlobalMem = machine.memory_bytes;
   prop.memPitch = INT_MAX;
@@ -153,7 +148,8 @@ std::optional<int> device_of_bus_id(std::string_view id) {
   }
   if (numbers[1] < 1 || numbers[1] > kBusesPerDomain || numbers[2] != 0 || numbers[0] > INT_MAX / 256)
     return std::nullopt;
-  return static_cast<int>(numbers[0]) * kBusesPerDomain + static_cast<int>(numbers[1]) - 1;
+  const int number = static_cast<int>(numbers[0]) * kBusesPerDomain + static_cast<int>(numbers[1]) - 1;
+  return device::Devices::of_process().find_number(number);
 }
 
 }  // namespace tutti::cudart

@@ -36,7 +36,7 @@ Outcome check_device(int device) {
   const int count = Devices::of_process().count();
   if (device >= 0 && device < count) return {};
   return {cudaErrorInvalidDevice, fmt::format("device {} is none of the {} virtual devices; TUTTI_VIRTUAL_DEVICES says "
-                                              "how many there are",
+                                              "how many there are, CUDA_VISIBLE_DEVICES which of them are seen",
                                               device, count)};
 }
 
@@ -81,8 +81,10 @@ void call_program(const std::function<void()>& function) {
   is_in_program = before;
 }
 
+bool may_wait() { return !is_in_program; }
+
 Outcome check_may_wait() {
-  if (!is_in_program) return {};
+  if (may_wait()) return {};
   return {cudaErrorNotPermitted, "a function that a stream calls may not wait for streams"};
 }
 

@@ -36,6 +36,7 @@ Outcome take_failure(device::HostStream& stream);
 
 // A function of the program that a stream calls. It may not wait for streams: the one it is on would never go on.
 void call_program(const std::function<void()>& function);
+bool may_wait();
 Outcome check_may_wait();
 
 }  // namespace tutti::cudart

@@ -22,6 +22,9 @@ class Task {
   Task& operator=(const Task&) = delete;
   virtual ~Task() = default;
 
+  // Called once, as it gets its places in the streams and before another can get one behind it there: what has an order
+  // of its own, as calls of a communicator do, takes its place in that one as well.
+  virtual void take_place() noexcept {}
   // Never waits for anything; true: it has ended. Called again and again until then.
   virtual bool progress() = 0;
   // Now and then while nothing moves: to find out that a peer has died or that time is up. progress() says what
@@ -45,7 +48,7 @@ class Task {
   std::shared_ptr<HostStream> stream_;               // whose order it stands in
   std::vector<std::shared_ptr<HostStream>> others_;  // likewise; hardly ever any
   std::atomic<std::size_t> not_first_in_ = 0;        // of them
-  std::atomic<bool> is_claimed_ = false;             // by the thread that runs it now
+  std::atomic<bool> is_claimed_ = true;              // by the thread that runs it now, at first by its maker
   std::atomic<bool> has_ended_ = false;              // it stays claimed then
 };
 

@@ -35,24 +35,22 @@ Result<std::shared_ptr<device::HostStream>> stream_of(const ncclComm& comm, cuda
 
 }  // namespace
 
-Status collective(const CommRef& comm, cudaStream_t handle, const Call& call) {
-  TUTTI_ASSIGN(const auto stream, stream_of(*comm, handle));
+Status collective(CommRef comm, cudaStream_t handle, const Call& call) {
+  TUTTI_ASSIGN(auto stream, stream_of(*comm, handle));
   TUTTI_TRY(comm->side->validate(call));
-  if (try_enqueue_plain(comm, stream, call)) [[likely]]
-    return {};
-  return enqueue({.comm = comm, .stream = stream, .call = call});
+  return enqueue(std::move(comm), std::move(stream), call);
 }
 
 Status collective(ncclComm_t handle, cudaStream_t stream, Call call, const Asked& asked,
                   std::shared_ptr<const void> keeps) {
-  TUTTI_ASSIGN(const CommRef comm, find(handle));
+  TUTTI_ASSIGN(CommRef comm, find(handle));
   TUTTI_TRY(comm->readiness());
   TUTTI_ASSIGN(call.type, data_type_of(asked.type));
   call.timeout = comm->call_timeout.load(std::memory_order_relaxed);
   const bool is_plain = keeps == nullptr && asked.op >= 0 && asked.op < ncclNumOps && call.count > 0;
   if (is_plain) [[likely]] {
     if (plan::reduces(call.collective)) call.reduction = built_in(asked.op);
-    return collective(comm, stream, call);
+    return collective(std::move(comm), stream, call);
   }
   Enqueued enqueued{.comm = comm, .stream = {}, .call = call, .keeps = std::move(keeps)};
   if (plan::reduces(call.collective)) TUTTI_TRY(choose_reduction(asked, enqueued));
@@ -74,7 +72,7 @@ namespace {
 
 // Of a message this rank is one end, and the arguments name the other.
 Status message(ncclComm_t handle, cudaStream_t stream, Call call, ncclDataType_t type, bool is_sender) {
-  TUTTI_ASSIGN(const CommRef comm, find(handle));
+  TUTTI_ASSIGN(CommRef comm, find(handle));
   TUTTI_TRY(comm->readiness());
   TUTTI_ASSIGN(call.type, data_type_of(type));
   call.collective = Collective::send_receive;
@@ -88,7 +86,7 @@ Status message(ncclComm_t handle, cudaStream_t stream, Call call, ncclDataType_t
                                         is_sender ? "to" : "from", other, call.count));
   call.root = is_sender ? comm->rank : other;
   call.peer = is_sender ? other : comm->rank;
-  return collective(comm, stream, call);
+  return collective(std::move(comm), stream, call);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Asked {
 Status collective(ncclComm_t handle, cudaStream_t stream, Call call, const Asked& asked,
                   std::shared_ptr<const void> keeps = {});
 // The same for one that is complete, of a communicator that is ready.
-Status collective(const CommRef& comm, cudaStream_t stream, const Call& call);
+Status collective(CommRef comm, cudaStream_t stream, const Call& call);
 
 Result<DataType> data_type_of(ncclDataType_t type);
 // A group that has a call that failed does nothing.

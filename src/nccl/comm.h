@@ -13,6 +13,7 @@
 
 #include <nccl.h>
 #include "comm/bundle.h"
+#include "comm/recall.h"
 #include "comm/side.h"
 #include "nccl/config.h"
 #include "tutti/status.h"
@@ -60,6 +61,9 @@ struct ncclComm final : tutti::comm::CallEnding {
   int size = 1;
   tutti::nccl::Config config;
   std::shared_ptr<tutti::comm::Side> side;
+
+  tutti::comm::Recall recall;  // of its start
+  bool has_parent = false;     // its start is a call of another communicator
 
   std::atomic<std::uint64_t> submitted = 0;
   std::atomic<std::uint64_t> completed = 0;

@@ -96,6 +96,11 @@ TUTTI_NCCL_EXTENSION tuttiNcclSetStartTimeout(double seconds) {
   });
 }
 
+TUTTI_NCCL_EXTENSION tuttiNcclSetMemoryLimit(size_t bytes) {
+  set_memory_limit(bytes);
+  return ncclSuccess;
+}
+
 TUTTI_NCCL_EXTENSION tuttiNcclRedOpCreate(ncclRedOp_t* op, const char* name, size_t elementBytes,
                                           tuttiNcclCombine combine, void* context, ncclComm_t handle) {
   return answer("tuttiNcclRedOpCreate", [&]() -> Status {

@@ -12,10 +12,10 @@
 
 #include "comm/start.h"
 #include "device/host/devices.h"
+#include "device/host/executor.h"
 #include "device/host/recording.h"
 #include "nccl/estimate.h"
 #include "nccl/result.h"
-#include "nccl/start.h"
 #include "os/thread.h"
 
 namespace tutti::nccl {
@@ -112,6 +112,12 @@ bool is_plain(const Enqueued& call) {
   return is_plain(*call.stream, call.call) && !call.factor && call.keeps == nullptr;
 }
 
+std::shared_ptr<device::Task> task_of(CommRef comm, const Call& call, device::HostStream& stream) {
+  comm->submitted.fetch_add(1, std::memory_order_relaxed);
+  comm::Side& side = *comm->side;
+  return comm::task_of(side, call, stream, std::move(comm));
+}
+
 // The common case: one call of each device. None shares anything with another.
 bool are_apart(const std::vector<Enqueued>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -124,13 +130,12 @@ bool are_apart(const std::vector<Enqueued>& calls) {
 
 Status launch(std::vector<Enqueued> calls) {
   if (are_apart(calls)) {
-    std::vector<comm::Single> singles;
-    singles.reserve(calls.size());
-    for (Enqueued& call : calls) {
-      call.comm->submitted.fetch_add(1, std::memory_order_relaxed);
-      singles.push_back({call.comm->side, call.call, std::move(call.stream), call.comm});
-    }
-    comm::submit_singles(singles);
+    std::vector<std::shared_ptr<device::Task>> tasks;
+    tasks.reserve(calls.size());
+    auto& executor = device::Executor::of_process();
+    for (auto& [comm, stream, call, factor, keeps] : calls)
+      executor.place(tasks.emplace_back(task_of(std::move(comm), call, *stream)), std::move(stream));
+    executor.begin_all(tasks);
     return {};
   }
   std::vector<comm::Submission> submissions;
@@ -162,8 +167,7 @@ bool make_locally(const std::vector<Making>& makings) {
   const bool is_complete = static_cast<int>(by_rank.size()) == size && by_rank.begin()->first == 0 &&
                            by_rank.rbegin()->first == size - 1 && makings.size() == by_rank.size();
   if (!is_complete) return false;
-  const auto options = standard_options();
-  auto sides = options ? comm::start_local(size, *options) : options.status();
+  auto sides = comm::start_local(size, makings[0].options);
   for (const auto& [rank, making] : by_rank) {
     Making local = *making;
     local.make = [&, at = static_cast<std::size_t>(rank)]() -> Result<std::shared_ptr<comm::Side>> {
@@ -254,11 +258,12 @@ ncclResult_t make(std::vector<Making> makings) {
 
 }  // namespace
 
-bool try_enqueue_plain(const CommRef& comm, const std::shared_ptr<device::HostStream>& stream, const Call& call) {
-  if (group.depth > 0 || !is_plain(*stream, call)) return false;
-  comm->submitted.fetch_add(1, std::memory_order_relaxed);
-  comm::submit_single({comm->side, call, stream, comm});
-  return true;
+Status enqueue(CommRef comm, std::shared_ptr<device::HostStream> stream, const Call& call) {
+  if (group.depth > 0 || !is_plain(*stream, call))
+    return enqueue({.comm = std::move(comm), .stream = std::move(stream), .call = call});
+  auto task = task_of(std::move(comm), call, *stream);
+  device::Executor::of_process().submit(std::move(task), std::move(stream));
+  return {};
 }
 
 Status enqueue(Enqueued enqueued) {
@@ -271,6 +276,8 @@ Status enqueue(Enqueued enqueued) {
   one.push_back(std::move(enqueued));
   return launch(std::move(one));
 }
+
+void reap_makings() { Background::of_process().reap(); }
 
 void spoil_group(const Status& why) {
   if (group.depth > 0 && group.failure) group.failure = why;

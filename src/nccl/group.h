@@ -28,15 +28,18 @@ struct Making {
   CommRef comm;                                               // that is made
   std::function<Result<std::shared_ptr<comm::Side>>()> make;  // on any thread
   std::optional<Identifier> identifier = {};                  // of a start
+  CommunicatorOptions options = {};                           // likewise, as its thread wants them
   CommRef parent = {};                                        // that it is made from, which takes no calls meanwhile
   bool is_wanted = true;                                      // false: this rank helps to make it and gets nothing
 };
 
 // Begins it now, or at the end of the group. Success of a communicator that does not block means: in progress.
 Status enqueue(Enqueued enqueued);
-// The same for a call that nothing has to be known of but itself; false: it is not of that kind, and not begun.
-bool try_enqueue_plain(const CommRef& comm, const std::shared_ptr<device::HostStream>& stream, const Call& call);
+// The same for one that has only these, which costs less where there is no group.
+Status enqueue(CommRef comm, std::shared_ptr<device::HostStream> stream, const Call& call);
 ncclResult_t begin(Making making);
+// Ends the threads that have made communicators.
+void reap_makings();
 // A call of the open group has failed: nothing of it will be done.
 void spoil_group(const Status& why);
 

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "nccl/comm.h"
+#include "nccl/group.h"
 #include "nccl/result.h"
+#include "os/backoff.h"
 #include "os/clock.h"
 
 namespace tutti::nccl {
@@ -22,13 +24,27 @@ constexpr std::chrono::nanoseconds kSettleWithin = std::chrono::hours(24);
 // Only ready communicators have calls.
 Status settle(ncclComm& comm) {
   if (comm.state.load(std::memory_order_acquire) == State::starting)
-    return {Code::invalid_usage, "the communicator is not ready yet; ask ncclCommGetAsyncError until it is"};
+    return {Code::invalid_usage,
+            "the communicator is not ready yet; ask ncclCommGetAsyncError until it is, or abort it"};
   comm.settle(kSettleWithin);
   return comm.first_failure();
 }
 
+// A start ends soon. One that is a call of another communicator waits in that for the other ranks: it is nobody's from
+// now on, and ends with that call.
+void end_start(ncclComm& comm) {
+  comm.recall.recall();
+  if (comm.has_parent) return;
+  const Deadline deadline = Deadline::after(os::now(), kAbortWithin);
+  os::Backoff backoff;
+  while (comm.state.load(std::memory_order_acquire) == State::starting && !deadline.has_passed(os::now()))
+    backoff.pause(deadline);
+  reap_makings();
+}
+
 // Ends what runs, here and on the other ranks.
 void end(ncclComm& comm, std::string_view why) {
+  if (comm.state.load(std::memory_order_acquire) == State::starting) end_start(comm);
   if (comm.state.load(std::memory_order_acquire) == State::starting) return;
   if (comm.side == nullptr) return;
   comm.side->end(Code::aborted, fmt::format("rank {} {}", comm.rank, why));
@@ -139,7 +155,8 @@ TUTTI_NCCL_DEFINE(CommRevoke, (ncclComm_t handle, int revokeFlags)) {
       return tutti::invalid_argument(fmt::format("revokeFlags is {:#x}; only NCCL_REVOKE_DEFAULT exists", revokeFlags));
     TUTTI_ASSIGN(const CommRef comm, find(handle));
     if (comm->state.load(std::memory_order_acquire) == State::starting)
-      return {tutti::Code::invalid_usage, "the communicator is not ready yet; ask ncclCommGetAsyncError until it is"};
+      return {tutti::Code::invalid_usage,
+              "the communicator is not ready yet; ask ncclCommGetAsyncError until it is, or abort it"};
     end(*comm, "has revoked the communicator");
     comm->state.store(State::revoked, std::memory_order_release);
     return {};

@@ -135,6 +135,25 @@ TEST(NcclLife, BadStartsAreNamed) {
   EXPECT_EQ(ncclCommAbort(nullptr), ncclInvalidArgument);
 }
 
+// In a process of its own, because devices are counted once.
+TEST(NcclLife, WithoutADeviceThereIsNoCommunicator) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  const auto work = [] {
+    ncclUniqueId id;
+    ncclComm_t comm = nullptr;
+    void* memory = nullptr;
+    if (ncclGetUniqueId(&id) != ncclSuccess) return 1;
+    if (ncclCommInitRank(&comm, 1, id, 0) != ncclUnhandledCudaError) return 2;
+    if (last_error().find("CUDA_VISIBLE_DEVICES") == std::string::npos) return 3;
+    if (ncclCommInitAll(&comm, 1, nullptr) != ncclUnhandledCudaError) return 4;
+    if (ncclMemAlloc(&memory, 64) != ncclUnhandledCudaError) return 5;
+    return 0;
+  };
+  EXPECT_EXIT(std::_Exit(work()), testing::ExitedWithCode(0), "");
+  unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 TEST(NcclLife, ASplitHasColoursAndKeys) {
   constexpr int kRanks = 5;
   Ranks ranks(kRanks);

@@ -39,6 +39,7 @@ TUTTI_NCCL_DEFINE(MemAlloc, (void** ptr, size_t size)) {
     if (ptr == nullptr) return tutti::invalid_argument("the place for the address is NULL");
     *ptr = nullptr;
     if (size == 0) return tutti::invalid_argument("no bytes were asked for");
+    TUTTI_TRY(tutti::device::Devices::of_process().check_any());
     const int device = tutti::device::Devices::of_process().current();
     TUTTI_ASSIGN(const std::span<std::byte> bytes,
                  Allocations::of_process().allocate(size, tutti::device::MemoryKind::device, device));

@@ -28,6 +28,7 @@ Result<Making> derive(const CommRef& parent, ncclComm_t* handle, const ncclConfi
   Making making;
   making.comm = new_comm({.device = parent->device, .rank = 0, .size = 1}, config);
   making.parent = parent;
+  making.comm->has_parent = true;
   return making;
 }
 
@@ -116,7 +117,8 @@ Result<Making> shrink(ncclComm_t handle, const Shrinking& shrinking, ncclComm_t*
       parent->side->end(Code::aborted, fmt::format("rank {} shrinks the communicator", parent->rank));
       parent->settle(std::chrono::seconds(5));
     }
-    return seated(comm, comm::start_part(*parent->side, ranks, moment, parent->side->options().start_timeout));
+    return seated(comm,
+                  comm::start_part(*parent->side, ranks, moment, parent->side->options().start_timeout, &comm->recall));
   };
   return making;
 }
@@ -174,7 +176,7 @@ Result<Making> grow(ncclComm_t handle, const Growing& growing, ncclComm_t* newco
     options.rank = parent->rank;
     options.size = size;
     options.store = "tcp:" + identifier.text();
-    return seated(comm, comm::start(options, parent->side->network()));
+    return seated(comm, comm::start(options, parent->side->network(), &comm->recall));
   };
   return making;
 }

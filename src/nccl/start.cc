@@ -15,13 +15,18 @@
 #include "tutti/communicator.h"
 
 namespace tutti::nccl {
+
+using device::Devices;
+
 namespace {
 
 thread_local std::chrono::nanoseconds start_timeout{0};
+thread_local std::size_t memory_limit = 0;
 
 }  // namespace
 
 void set_start_timeout(std::chrono::nanoseconds timeout) { start_timeout = timeout; }
+void set_memory_limit(std::size_t bytes) { memory_limit = bytes; }
 
 Result<Identifier> identifier_of(const ncclUniqueId& id) {
   auto identifier = Identifier::of(std::as_bytes(std::span(id.internal)));
@@ -42,6 +47,7 @@ Result<CommunicatorOptions> standard_options() {
   CommunicatorOptions options;
   apply(environment, options);
   options.start_timeout = start_timeout;
+  options.memory_limit = memory_limit;
   return options;
 }
 
@@ -59,6 +65,7 @@ ncclResult_t start(std::string_view call, ncclComm_t* handle, const Starting& st
   const Status status = [&]() -> Status {
     if (handle == nullptr) return invalid_argument("the place for the communicator is NULL");
     *handle = nullptr;
+    TUTTI_TRY(Devices::of_process().check_any());
     TUTTI_TRY(validate_place(starting.place.rank, starting.place.size));
     TUTTI_ASSIGN(const Identifier identifier, identifier_of(starting.id));
     TUTTI_ASSIGN(const Config standard, standard_config());
@@ -69,8 +76,9 @@ ncclResult_t start(std::string_view call, ncclComm_t* handle, const Starting& st
     options.rank = starting.place.rank;
     options.size = starting.place.size;
     options.store = "tcp:" + identifier.text();
-    making.make = [options]() -> Result<std::shared_ptr<comm::Side>> {
-      TUTTI_ASSIGN(auto side, comm::start(options));
+    making.options = options;
+    making.make = [options, comm = making.comm]() -> Result<std::shared_ptr<comm::Side>> {
+      TUTTI_ASSIGN(auto side, comm::start(options, {}, &comm->recall));
       return std::shared_ptr<comm::Side>(std::move(side));
     };
     *handle = publish(making.comm);
@@ -92,7 +100,6 @@ ncclResult_t start(std::string_view call, ncclComm_t* handle, const Starting& st
 
 using namespace tutti::nccl;
 using tutti::Status;
-using tutti::device::Devices;
 
 TUTTI_NCCL_DEFINE(GetUniqueId, (ncclUniqueId * uniqueId)) {
   return answer("ncclGetUniqueId", [&]() -> Status {
@@ -136,6 +143,7 @@ TUTTI_NCCL_DEFINE(CommInitRankScalable,
 
 TUTTI_NCCL_DEFINE(CommInitAll, (ncclComm_t * comms, int ndev, const int* devlist)) {
   return answer("ncclCommInitAll", [&]() -> Status {
+    TUTTI_TRY(Devices::of_process().check_any());
     const int count = Devices::of_process().count();
     if (comms == nullptr) return tutti::invalid_argument("the place for the communicators is NULL");
     if (ndev < 1) return tutti::invalid_argument(fmt::format("{} devices were asked for; at least 1", ndev));

@@ -30,6 +30,7 @@ Status validate_place(int rank, int size);
 Result<CommunicatorOptions> standard_options();
 // Of the communicators that this thread makes from now on; 0: as the environment says.
 void set_start_timeout(std::chrono::nanoseconds timeout);
+void set_memory_limit(std::size_t bytes);  // likewise
 // Not made yet.
 CommRef new_comm(const Place& place, const Config& config);
 // Now, or at the end of the group.

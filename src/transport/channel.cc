@@ -20,6 +20,17 @@ Channel::Channel(const BlockShape& shape, std::vector<Member> peers, std::vector
   places_.assign(n, {});
 }
 
+std::size_t Channel::bytes() const {
+  const auto room_of = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
+  std::size_t bytes = room_of(peers_) + room_of(blocks_) + room_of(lanes_) + room_of(calls_done_known_) +
+                      room_of(met_) + room_of(places_) + room_of(links_);
+  for (const LaneCounts& lane : lanes_) {
+    bytes += room_of(lane.messages_taken) + room_of(lane.values_sent) + room_of(lane.values_taken) +
+             room_of(lane.tiles_done_known);
+  }
+  return bytes;
+}
+
 void Channel::enter(const Entry& entry) {
   ++call_;
   const std::uint64_t both = std::uint64_t{fingerprint_} << 32 | entry.fingerprint;

@@ -183,6 +183,8 @@ class Channel {
   void ring_all() const;
   void wake(Rank member) const;
 
+  std::size_t bytes() const;  // beside those of this object itself and of its blocks
+
  private:
   struct LaneCounts {
     std::vector<std::uint32_t> messages_taken;

@@ -15,8 +15,8 @@ namespace {
 
 // Instrumented code is slow.
 #if defined(TUTTI_HAS_SANITIZER)
-constexpr std::uint64_t kThreadPrograms = 25;
-constexpr std::uint64_t kProcessPrograms = 4;
+constexpr std::uint64_t kThreadPrograms = 12;
+constexpr std::uint64_t kProcessPrograms = 2;
 #else
 constexpr std::uint64_t kThreadPrograms = 120;
 constexpr std::uint64_t kProcessPrograms = 16;

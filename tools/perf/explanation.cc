@@ -50,8 +50,10 @@ Result<Explanation> explain_calls(const Job& job, const Case& test, std::span<co
   return explanation;
 }
 
+bool is_tutti_library() { return find_explain() != nullptr; }
+
 std::string library_name(int version) {
-  if (find_explain() != nullptr) return "Tutti " TUTTI_VERSION;
+  if (is_tutti_library()) return "Tutti " TUTTI_VERSION;
   return fmt::format("NCCL {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 

@@ -15,6 +15,8 @@ struct Explanation {
 // Nothing runs.
 Result<Explanation> explain_calls(const Job& job, const Case& test, std::span<const Station> stations);
 
+// Whether calls go to Tutti's library.
+bool is_tutti_library();
 // "Tutti 0.1.0", or "NCCL 2.28.9" where another library was loaded.
 std::string library_name(int version);
 

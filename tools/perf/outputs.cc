@@ -7,13 +7,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <numeric>
 
 #include "base/text.h"
 #include "os/file_descriptor.h"
 #include "tools/perf/judge/comparison.h"
+#include "tools/perf/judge/expectation.h"
 #include "tools/perf/judge/nccl_table.h"
+#include "tools/perf/judge/remarks.h"
 #include "tools/perf/report_csv.h"
 #include "tools/perf/report_html.h"
 #include "tools/perf/report_markdown.h"
@@ -39,6 +44,9 @@ Result<std::string> create_new(const std::string& path) {
 
 // JSON of ours or of nccl-tests, or the table that either of them prints.
 Result<Run> read_any(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))  // which a stream opens, and throws when it is read
+    return invalid_argument(fmt::format("cannot read {}: it is a folder", path));
   std::ifstream file(path, std::ios::binary);
   if (!file) return invalid_argument(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   const std::string content{std::istreambuf_iterator<char>(file), {}};
@@ -106,21 +114,51 @@ Result<Judgement> Outputs::judge(Run& run, const Options& options) const {
     judgement.text += text_of(comparison);
     judgement.is_slower = comparison.is_regressed();
   }
+  if (topology_) {
+    TUTTI_ASSIGN(const Expectation expectation, expect(run, *topology_));
+    judgement.text += text_of(expectation);
+  }
+  for (std::string& remark : remarks_of(run)) run.remarks.push_back(std::move(remark));
   for (const std::string& remark : run.remarks) judgement.text += fmt::format("# {}\n", remark);
   return judgement;
 }
 
-std::vector<std::string> lines_about(const Row& row, const Options& options) {
-  std::vector<std::string> lines;
-  if (!options.explains) return lines;
+namespace {
+
+// "slowest rank: 3 in 12 of 20 iterations, 5 in 8".
+std::string slowest_line(const Stragglers& stragglers) {
+  std::vector<std::size_t> ranks(stragglers.slowest.size());
+  std::iota(ranks.begin(), ranks.end(), std::size_t{0});
+  std::ranges::stable_sort(ranks, std::ranges::greater(), [&](std::size_t rank) { return stragglers.slowest[rank]; });
+  constexpr std::size_t kNamed = 3;
+  std::string line;
+  for (std::size_t i = 0; i < std::min(ranks.size(), kNamed) && stragglers.slowest[ranks[i]] > 0; ++i) {
+    line += i == 0 ? fmt::format("  slowest: rank {} in {} of {} iterations", ranks[i], stragglers.slowest[ranks[i]],
+                                 stragglers.iterations)
+                   : fmt::format(", rank {} in {}", ranks[i], stragglers.slowest[ranks[i]]);
+  }
+  const auto [low, high] = std::ranges::minmax(stragglers.mean_us);
+  return line + fmt::format("; ranks took {:.2f} to {:.2f} us on average", low, high);
+}
+
+void add_explanation(const Row& row, std::vector<std::string>& lines) {
   if (row.plan) lines.push_back(fmt::format("  {}", *row.plan));
-  if (!row.estimate_us || !row.out_of_place) return lines;
+  if (!row.estimate_us || !row.out_of_place) return;
   const double ratio = row.out_of_place->time_us / *row.estimate_us;
   const bool is_far = ratio > kFarOff || ratio < 1 / kFarOff;
   lines.push_back(fmt::format("  estimate {}, measured {}: {:.2f} times as long{}",
                               text::seconds_text(*row.estimate_us * 1e-6),
                               text::seconds_text(row.out_of_place->time_us * 1e-6), ratio,
                               is_far ? "; one of them is wrong, or something is in the way" : ""));
+}
+
+}  // namespace
+
+std::vector<std::string> lines_about(const Row& row, const Options& options) {
+  std::vector<std::string> lines;
+  if (options.explains) add_explanation(row, lines);
+  const bool has_stragglers = row.out_of_place && row.out_of_place->stragglers;
+  if (options.reports_stragglers && has_stragglers) lines.push_back(slowest_line(*row.out_of_place->stragglers));
   return lines;
 }
 

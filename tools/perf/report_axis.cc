@@ -16,7 +16,8 @@ constexpr double kLinearMarks = 5;      // about as many lines a linear scale ge
 constexpr double kDecadesOfDetail = 2;  // up to here lines stand between powers of ten too
 
 std::string label_of(double value, Quantity quantity) {
-  if (quantity == Quantity::bytes) return text::bytes_text(static_cast<std::uint64_t>(value));
+  constexpr double kBytesMax = 1e19;  // an axis may reach beyond the largest size
+  if (quantity == Quantity::bytes) return text::bytes_text(static_cast<std::uint64_t>(std::min(value, kBytesMax)));
   if (quantity == Quantity::gbps || value == 0) return fmt::format("{:g}", value);
   if (value >= 1e6) return fmt::format("{:g} s", value / 1e6);
   return value >= 1e3 ? fmt::format("{:g} ms", value / 1e3) : fmt::format("{:g} µs", value);

@@ -156,6 +156,12 @@ std::string legend_of(const std::vector<Curve>& curves) {
   return html;
 }
 
+std::string shades_of(const Run& run) {
+  if (!has_distributions(run)) return {};
+  return "<p class=\"note\">Shades reach from the median to the 99th percentile of the single iterations of this run."
+         "</p>\n";
+}
+
 std::string remarks_of(const Run& run) {
   if (run.remarks.empty()) return {};
   std::string html = "<section class=\"card remarks\"><h2>Remarks</h2><ul>\n";
@@ -196,6 +202,7 @@ std::string html_report(const Run& run, const LabelledRuns& others) {
                                 {"legend", legend_of(curves)},
                                 {"bandwidth_chart", svg_chart(curves, bandwidth)},
                                 {"time_chart", svg_chart(curves, time)},
+                                {"shades", shades_of(run)},
                                 {"others", others_of(run, others)},
                                 {"ranks", ranks_of(run)},
                                 {"table", html_result_table(run)},

@@ -101,14 +101,20 @@ std::string host_of(const Run& run, std::size_t rank) {
   return seat == nullptr ? std::string() : seat->host;
 }
 
+// "node7" of node7.cluster.example.org, but all of 10.0.0.7.
+std::string short_host(const std::string& host) {
+  const bool is_address = host.find_first_not_of("0123456789.") == std::string::npos;
+  return is_address ? host : host.substr(0, host.find('.'));
+}
+
 // A line of host names above the ranks, where their number lets names fit.
 std::string host_line(const Run& run, const std::vector<std::size_t>& ranks) {
   std::string cells;
   for (std::size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
     const std::string host = host_of(run, ranks[begin]);
     while (end < ranks.size() && host_of(run, ranks[end]) == host) ++end;
-    cells += fmt::format("<th class=\"host\" scope=\"colgroup\" colspan=\"{}\"><span>{}</span></th>", end - begin,
-                         html_escape(host));
+    cells += fmt::format("<th class=\"host\" scope=\"colgroup\" colspan=\"{}\" title=\"{}\">{}</th>", end - begin,
+                         html_escape(host), html_escape(short_host(host)));
   }
   return fmt::format("<tr><th></th>{}</tr>", cells);
 }
@@ -138,10 +144,12 @@ std::string straggler_line(const Run& run, const RankSummary& summary, std::uint
   const double share = total == 0 ? 0 : static_cast<double>(summary.slowest) / static_cast<double>(total);
   const bool is_suspicious = ranks > 2 && share > kSuspiciousShare / static_cast<double>(ranks);
   const Seat* seat = find_seat(run, summary.rank);
+  const std::string host = host_of(run, summary.rank);
   return fmt::format(
-      "<tr{}><th scope=\"row\">{}</th><td>{}</td><td class=\"number\">{}</td><td class=\"share\">"
+      "<tr{}><th scope=\"row\">{}</th><td class=\"host\" title=\"{}\">{}</td><td class=\"number\">{}</td><td "
+      "class=\"share\">"
       "<span class=\"bar\" style=\"--share:{:.4f}\"></span>{:.0f} %</td><td class=\"number\">{:+.1f} %</td></tr>\n",
-      is_suspicious ? " class=\"suspicious\"" : "", summary.rank, html_escape(host_of(run, summary.rank)),
+      is_suspicious ? " class=\"suspicious\"" : "", summary.rank, html_escape(host), html_escape(short_host(host)),
       seat == nullptr ? "" : fmt::format("{}", seat->device), share, share * 100, summary.late_percent());
 }
 
@@ -180,7 +188,7 @@ std::string html_straggler_table(const Run& run) {
   std::string html =
       "<table class=\"stragglers\"><thead><tr><th scope=\"col\">rank</th><th scope=\"col\">host</th>"
       "<th scope=\"col\" class=\"number\">device</th><th scope=\"col\">last to finish</th>"
-      "<th scope=\"col\" class=\"number\">to the median</th></tr></thead><tbody>\n";
+      "<th scope=\"col\" class=\"number\">vs. median</th></tr></thead><tbody>\n";
   for (const RankSummary& summary : summaries) html += straggler_line(run, summary, total, ranks);
   html += "</tbody></table>\n";
   if (ranks > summaries.size()) {

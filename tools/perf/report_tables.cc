@@ -19,6 +19,8 @@ std::string head(std::string_view label, std::string_view unit = {}) {
   return fmt::format("<th scope=\"col\">{}<small>{}</small></th>", label, unit);
 }
 
+std::string text_head(std::string_view label) { return fmt::format("<th scope=\"col\" class=\"text\">{}</th>", label); }
+
 std::string number_cell(std::string_view text) { return fmt::format("<td class=\"number\">{}</td>", text); }
 std::string text_cell(std::string_view text) { return fmt::format("<td>{}</td>", html_escape(text)); }
 
@@ -79,11 +81,12 @@ std::string table_head(const Columns& columns) {
   if (columns.in_place) html += place + "in place</th>";
   if (columns.estimate) html += "<th scope=\"colgroup\" class=\"group\" colspan=\"2\">estimate</th>";
   if (columns.plan) html += "<th></th>";
-  html += "</tr><tr>" + head("size") + head("bytes") + head("count") + head("type") + head("op") + head("root");
+  html +=
+      "</tr><tr>" + head("size") + head("bytes") + head("count") + text_head("type") + text_head("op") + head("root");
   if (columns.out_of_place) html += columns.place.heads();
   if (columns.in_place) html += columns.place.heads();
   if (columns.estimate) html += head("time", "µs") + head("measured is");
-  if (columns.plan) html += "<th scope=\"col\" class=\"text\">plan</th>";
+  if (columns.plan) html += text_head("plan");
   return html + "</tr></thead>";
 }
 
@@ -181,9 +184,8 @@ std::string html_seats(const Setup& setup) {
   if (setup.seats.empty()) return {};
   std::string html = fmt::format("<details{}><summary>Where the {} ranks ran</summary><div class=\"wide\">\n",
                                  setup.seats.size() <= kSeatsOpenMax ? " open" : "", setup.seats.size());
-  html += "<table class=\"seats\"><thead><tr>" + head("rank") + head("group") + head("process") +
-          "<th scope=\"col\" class=\"text\">host</th>" + head("device") +
-          "<th scope=\"col\" class=\"text\">bus</th><th scope=\"col\" class=\"text\">name</th></tr></thead><tbody>\n";
+  html += "<table class=\"seats\"><thead><tr>" + head("rank") + head("group") + head("process") + text_head("host") +
+          head("device") + text_head("bus") + text_head("name") + "</tr></thead><tbody>\n";
   for (const Seat& seat : setup.seats) {
     html += fmt::format("<tr><th scope=\"row\">{}</th>", seat.rank) + number_cell(fmt::format("{}", seat.group)) +
             number_cell(fmt::format("{}", seat.pid)) + text_cell(seat.host) +
@@ -194,11 +196,9 @@ std::string html_seats(const Setup& setup) {
 
 std::string html_other_runs(const Run& run, const LabelledRuns& others) {
   if (others.empty()) return {};
-  std::string html =
-      "<div class=\"wide\"><table class=\"others\"><thead><tr><th scope=\"col\" class=\"text\">run</th>"
-      "<th scope=\"col\" class=\"text\">program</th><th scope=\"col\" class=\"text\">library</th>"
-      "<th scope=\"col\" class=\"text\">started</th>" +
-      head("average busbw", "GB/s") + head("highest busbw", "GB/s") + "</tr></thead><tbody>\n";
+  std::string html = "<div class=\"wide\"><table class=\"others\"><thead><tr>" + text_head("run") +
+                     text_head("program") + text_head("library") + text_head("started") +
+                     head("average busbw", "GB/s") + head("highest busbw", "GB/s") + "</tr></thead><tbody>\n";
   html += other_line("this run", run);
   for (const auto& [label, other] : others) html += other_line(label, other);
   return html + "</tbody></table></div>\n";

@@ -38,15 +38,22 @@ std::string system_text() {
   return fmt::format("{} {} {}", names.sysname, names.release, names.machine);
 }
 
+// By its name: where processes meet, and whatever proves who somebody is.
+bool is_secret(std::string_view name) {
+  if (name.ends_with("_ID")) return true;
+  for (const std::string_view word : {"SECRET", "STORE", "KEY", "TOKEN", "PASS", "CREDENTIAL", "AUTH"}) {
+    if (name.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 // What changes speed and tells no secrets.
 std::vector<std::pair<std::string, std::string>> settings_now() {
   std::vector<std::pair<std::string, std::string>> settings;
   for (const char* prefix : {"NCCL_", "TUTTI_"}) {
     for (const std::string& name : os::environment_names(prefix)) {
-      const bool is_secret = name.find("SECRET") != std::string::npos || name.find("ID") != std::string::npos ||
-                             name.find("STORE") != std::string::npos || name.find("KEY") != std::string::npos;
       const auto value = os::environment_variable(name);
-      if (value) settings.emplace_back(name, is_secret ? "(set)" : *value);
+      if (value) settings.emplace_back(name, is_secret(name) ? "(set)" : *value);
     }
   }
   return settings;
@@ -110,9 +117,9 @@ Result<std::vector<Seat>> seats_of(const Seating& seating) {
   TUTTI_TRY(of_cuda(cudaGetDeviceCount(&available), "cudaGetDeviceCount"));
   if (first + seating.count > available) {
     return Status(Code::unsupported,
-                  fmt::format("{} devices are needed on this host, but there are {}; use fewer (-t, -g, processes), or "
+                  fmt::format("{} devices are needed on this host, but there {} {}; use fewer (-t, -g, processes), or "
                               "set TUTTI_VIRTUAL_DEVICES={} where they are virtual",
-                              first + seating.count, available, first + seating.count));
+                              first + seating.count, available == 1 ? "is" : "are", available, first + seating.count));
   }
   std::vector<Seat> seats;
   for (int i = 0; i < seating.count; ++i) {

@@ -99,13 +99,14 @@ TEST(Setup, TellsSettingsAndNoSecrets) {
   const Variable other("SECRET_TOKEN", "hush");
   const Variable token("NCCL_TESTS_TOKEN", "hush");
   const Variable password("TUTTI_PASSWORD", "hush");
-  const Variable setting("NCCL_PROTO", "Simple");
+  const Variable id("NCCL_COMM_ID", "hush");
+  const Variable setting("NCCL_IB_GID_INDEX", "3");
   const Setup setup = describe_run("all_reduce_perf", {"all_reduce_perf", "-b", "8"}, {});
   bool has_setting = false;
   for (const auto& [name, value] : setup.settings) {
     EXPECT_EQ(value.find("hush"), std::string::npos) << name;
     EXPECT_NE(name, "SECRET_TOKEN");
-    has_setting = has_setting || (name == "NCCL_PROTO" && value == "Simple");
+    has_setting = has_setting || (name == "NCCL_IB_GID_INDEX" && value == "3");
   }
   EXPECT_TRUE(has_setting);
 }

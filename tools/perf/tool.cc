@@ -81,6 +81,7 @@ class Tool {
   Result<int> conclude();
   void report_memory();
   Observer observer();
+  std::string shares_of_ranks(const Row& row) const;
 
   bool is_first() const { return processes_.rank() == 0; }
   int stations_per_process() const { return options_.threads * options_.devices; }
@@ -116,6 +117,7 @@ class Tool {
   std::mutex writing_;  // sentences about wrong data come from every thread
   int wrong_sentences_ = 0;
   Run run_;
+  bool prints_shares_ = false;  // NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY
   std::int64_t started_memory_ = 0;
   std::int64_t buffer_memory_ = 0;
   std::int64_t collective_memory_ = 0;
@@ -131,6 +133,8 @@ Status Tool::prepare() {
   TUTTI_TRY(validate(options_));
   TUTTI_ASSIGN(sizes_, sizes_of(options_));
   TUTTI_ASSIGN(traffic_, traffic_of_environment());
+  TUTTI_ASSIGN(const double summary, setting("NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY", 0, 1e9, 0));
+  prints_shares_ = summary != 0 && collective_.name == "alltoallv";
   TUTTI_ASSIGN(processes_, Processes::join());
   // Alone, and with nothing to lose: a laptop has no other devices.
   if (!options_.has_devices && processes_.size() == 1 && has_virtual_devices())
@@ -159,11 +163,17 @@ Status Tool::take_seats() {
   group_processes_ = 0;
   TUTTI_TRY(find_groups(colors));
   TUTTI_TRY(validate_ranks());
-  TUTTI_ASSIGN(const auto mine, seats_of({.process = processes_.rank(),
-                                          .local_process = local_process_,
-                                          .group = group_,
-                                          .count = stations_per_process()}));
-  TUTTI_ASSIGN(const auto all, processes_.exchange("seats", seats_text(mine)));
+  const auto mine = seats_of({.process = processes_.rank(),
+                              .local_process = local_process_,
+                              .group = group_,
+                              .count = stations_per_process()});
+  // Nothing where this process has no seats: the others are not to wait for it.
+  TUTTI_ASSIGN(const auto all, processes_.exchange("seats", mine ? seats_text(*mine) : ""));
+  if (!mine) return mine.status();
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    if (all[process].empty())
+      return {Code::unsupported, fmt::format("process {} has too few devices; it says how many", process)};
+  }
   run_.setup = describe_run(program_, command_, options_);
   run_.setup.processes = processes_.size();
   for (const std::string& lines : all) {
@@ -171,7 +181,7 @@ Status Tool::take_seats() {
   }
   for (int i = 0; i < stations_per_process(); ++i) {
     stations_.push_back(
-        {.rank = group_process_ * stations_per_process() + i, .device = mine[static_cast<std::size_t>(i)].device});
+        {.rank = group_process_ * stations_per_process() + i, .device = (*mine)[static_cast<std::size_t>(i)].device});
   }
   if (!is_first()) return {};
   print(outputs_.note() + preamble(run_.setup, options_));
@@ -211,6 +221,7 @@ Status Tool::fit_memory() {
   options_.max_bytes = least;
   options_.min_bytes = std::min(options_.min_bytes, least);
   TUTTI_ASSIGN(sizes_, sizes_of(options_));
+  sizes_.remark.clear();  // nobody asked for this limit
   run_.setup.min_bytes = options_.min_bytes;
   run_.setup.max_bytes = options_.max_bytes;
   if (is_first()) print(fmt::format("#\n# Reducing maxBytes to {} due to memory limitation\n", options_.max_bytes));
@@ -257,6 +268,25 @@ Status Tool::start_thread(int thread) {
   return allocate(stations, options_.max_bytes, options_);
 }
 
+// What each rank of alltoallv moved, in lines.
+std::string Tool::shares_of_ranks(const Row& row) const {
+  const int ranks = group_processes_ * stations_per_process();
+  const std::uint64_t total = row.count * static_cast<std::uint64_t>(ranks) * find_type(row.type)->bytes;
+  std::string lines;
+  for (int rank = 0; rank < ranks && row.out_of_place; ++rank) {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    for (int peer = 0; peer < ranks; ++peer) {
+      sent += traffic_.bytes(rank, peer, ranks, total);
+      received += traffic_.bytes(peer, rank, ranks, total);
+    }
+    const double bandwidth = static_cast<double>(std::max(sent, received)) / row.out_of_place->time_us / 1e3;
+    lines += fmt::format("#   rank={} send_bytes={} recv_bytes={} alg_bw={:.2f} bus_bw={:.2f}\n", rank, sent, received,
+                         bandwidth, bandwidth * collective_.bus_factor(ranks));
+  }
+  return lines;
+}
+
 Observer Tool::observer() {
   return {
       .row_begins =
@@ -270,6 +300,7 @@ Observer Tool::observer() {
           [this](const Row& row) {
             progress_.hide();
             for (const std::string& line : lines_about(row, options_)) print("# " + line + "\n");
+            if (prints_shares_) print(shares_of_ranks(row));
             if (options_.cycles > 0) run_.rows.push_back(row);
           },
       .found_wrong =

@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "base/text.h"
 #include "bootstrap/env/claim.h"
+#include "bootstrap/env/job_number.h"
 
 namespace tutti::bootstrap {
 namespace {
@@ -78,9 +78,7 @@ Result<std::optional<Claim>> claim_of(const Variables& variables, const Names& n
 }  // namespace
 
 std::uint16_t port_of(std::string_view job, std::uint16_t taken) {
-  std::uint64_t sum = 14695981039346656037u;  // FNV-1a: the same on every machine
-  for (const char letter : job) sum = (sum ^ static_cast<unsigned char>(letter)) * 1099511628211u;
-  const auto port = static_cast<std::uint16_t>(kFirstPort + sum % kPortCount);
+  const auto port = static_cast<std::uint16_t>(kFirstPort + job_number_of(job) % kPortCount);
   return port == taken ? static_cast<std::uint16_t>(port + 1) : port;
 }
 

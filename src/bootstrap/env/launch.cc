@@ -22,8 +22,8 @@ bool agree(const Claim& one, const Claim& other) {
 
 Status disagreement(const Claim& one, const Claim& other) {
   return invalid_argument(fmt::format(
-      "two launchers disagree about this process: {} say {}, but {} says {}; start it by one of them, or take the "
-      "other's variables away with 'env -u {}' or 'env -u {}'",
+      "two launchers disagree about this process: {} ({}), but {} ({}); start it by one of them, or take the other's "
+      "variables away with 'env -u {}' or 'env -u {}'",
       one.evidence, one.launch.launcher, other.evidence, other.launch.launcher, fmt::join(one.names, " -u "),
       fmt::join(other.names, " -u ")));
 }

@@ -15,8 +15,8 @@ struct Launch {
   std::string launcher = {};  // "Open MPI's mpirun", "MPICH's mpirun", "srun", "torchrun", "tutti run", ...
   Rank rank = 0;
   Rank size = 1;
-  // Among the processes of this host. Where nobody has told, has_local_place is false and these stand for a process
-  // alone on its host.
+  // Among the processes of this host. Where the launcher has not told, has_local_place is false until
+  // find_local_place() has asked the others, and these stand for a process alone on its host.
   Rank local_rank = 0;
   Rank local_size = 1;
   bool has_local_place = false;

@@ -9,9 +9,11 @@
 #include "bootstrap/env/meeting_store.h"
 #include "bootstrap/env/pmi_client.h"
 #include "bootstrap/env/pmix.h"
+#include "bootstrap/exchange.h"
 #include "bootstrap/fixed_address.h"
 #include "bootstrap/store/process_store.h"
 #include "os/environment.h"
+#include "os/machine.h"
 
 namespace tutti::bootstrap {
 namespace {
@@ -39,12 +41,11 @@ Result<std::unique_ptr<Store>> open_by_pmix(const Launch& launch, Deadline deadl
   return open_broadcast_store(launch.rank, broadcast, deadline);
 }
 
-Status no_way(const Launch& launch, const std::vector<std::string>& reasons) {
+Status no_way(const std::vector<std::string>& reasons) {
   const std::string tried = reasons.empty() ? "" : fmt::format(" ({})", fmt::join(reasons, "; "));
-  return {Code::unsupported,
-          fmt::format("rank {} of {} was started by {}, which gives its processes no way to meet that works here{}; "
-                      "set TUTTI_STORE for all of them, such as tcp:HOST:PORT with rank 0's host and a free port",
-                      launch.rank, launch.size, launch.launcher, tried)};
+  return {Code::unsupported, fmt::format("it gives them no way to do so that works here{}; set TUTTI_STORE for all of "
+                                         "them, such as tcp:HOST:PORT with rank 0's host and a free port",
+                                         tried)};
 }
 
 Result<std::unique_ptr<Store>> open(const Launch& launch, Deadline deadline) {
@@ -66,7 +67,13 @@ Result<std::unique_ptr<Store>> open(const Launch& launch, Deadline deadline) {
     reasons.emplace_back(status.text());
   }
   if (!launch.address.empty()) return open_store_at(launch.address, launch.rank, deadline);
-  return no_way(launch, reasons);
+  return no_way(reasons);
+}
+
+// Containers of one machine share the first, hosts with the same name the second.
+std::string host_mark() {
+  const os::Machine& machine = os::this_machine();
+  return fmt::format("{} {}", machine.boot_id, machine.host);
 }
 
 }  // namespace
@@ -76,6 +83,21 @@ Result<std::unique_ptr<Store>> open_launched_store(const Launch& launch, Deadlin
   if (store) return store;
   return store.status().while_doing(
       fmt::format("meeting the other processes of a job that {} started", launch.launcher));
+}
+
+Status find_local_place(Launch& launch, Store& store, Deadline deadline) {
+  if (launch.has_local_place) return {};
+  const std::string mine = host_mark();
+  TUTTI_ASSIGN(const auto marks,
+               exchange(store, "hosts of the job", launch.rank, launch.size, bytes_of(mine), deadline));
+  launch.local_size = 0;
+  for (Rank rank = 0; rank < launch.size; ++rank) {
+    if (text_of(marks[static_cast<std::size_t>(rank)]) != mine) continue;
+    if (rank == launch.rank) launch.local_rank = launch.local_size;
+    ++launch.local_size;
+  }
+  launch.has_local_place = true;
+  return {};
 }
 
 }  // namespace tutti::bootstrap

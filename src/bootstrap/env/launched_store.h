@@ -17,4 +17,7 @@ namespace tutti::bootstrap {
 // PMI-1 ends with it for this process: a program that uses MPI too hands its bytes over by MPI.
 Result<std::unique_ptr<Store>> open_launched_store(const Launch& launch, Deadline deadline);
 
+// Where the launcher has not told it: asks all others on which host they are. Every process of the job calls it, once.
+Status find_local_place(Launch& launch, Store& store, Deadline deadline);
+
 }  // namespace tutti::bootstrap

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 
+#include "bootstrap/env/job_number.h"
 #include "bootstrap/env/kept_store.h"
 #include "bootstrap/store/unix_store.h"
 #include "os/error_text.h"
@@ -19,9 +19,7 @@ constexpr std::string_view kShortRoot = "/tmp";
 constexpr std::string_view kSocket = "/store";
 
 std::string folder_in(std::string_view root, std::string_view job) {
-  std::uint64_t sum = 14695981039346656037u;  // FNV-1a: names of jobs are long and have any letters
-  for (const char letter : job) sum = (sum ^ static_cast<unsigned char>(letter)) * 1099511628211u;
-  return fmt::format("{}/tutti-{}-{:016x}", root, ::geteuid(), sum);
+  return fmt::format("{}/tutti-{}-{:016x}", root, ::geteuid(), job_number_of(job));
 }
 
 // Every process makes it, since any may be the first; what another user has made there is not used.
@@ -63,7 +61,7 @@ Result<std::unique_ptr<Store>> open_local_store(std::string_view job, Rank rank,
   auto store = rank == 0 ? serve_unix_store(path, deadline) : connect_unix_store(path, deadline);
   if (store) return create_kept_store(*std::move(store), leave);
   leave();
-  return store.status();
+  return store.status().while_doing(rank == 0 ? "serving the store of the job" : "waiting for rank 0");
 }
 
 }  // namespace tutti::bootstrap

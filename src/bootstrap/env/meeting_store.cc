@@ -26,9 +26,14 @@ constexpr std::chrono::nanoseconds kLook = 1ms;
 // How long a rank waits before it looks again whether rank 0 listens by now.
 constexpr std::chrono::nanoseconds kFirstPause = 10ms;
 constexpr std::chrono::nanoseconds kLongestPause = 500ms;
+// How long an attempt takes at most: twice the time of one before that got no answer, since the network may be slow.
+constexpr std::chrono::nanoseconds kFirstAttempt = 500ms;
+constexpr std::chrono::nanoseconds kLongestAttempt = 8s;
 // Instead of an identifier, none of which begins so.
 constexpr std::string_view kFailure = "failure:";
 constexpr char kBlank = '~';  // stands for a blank, which not everything passes on
+
+bool is_earlier(const Deadline& one, const Deadline& other) { return one.at < other.at; }
 
 void linger(MeetingPoint& point) {
   const Deadline deadline = Deadline::after(os::now(), kLinger);
@@ -59,14 +64,30 @@ Status failure_of(std::string text) {
   return {Code::network, fmt::format("rank 0 could not open a meeting point: {}", text.substr(kFailure.size()))};
 }
 
-// Nobody may listen there yet.
+Status not_there(const Status& last) {
+  return {Code::timed_out, fmt::format("rank 0 could not be met in time; has it been started with the same variables, "
+                                       "and can its host be reached? (last: {})",
+                                       last.text())};
+}
+
+// What may be another way a moment later.
+bool may_pass(const Status& status) {
+  return status.code() == Code::peer_lost || status.code() == Code::network || status.code() == Code::timed_out;
+}
+
+// Nobody may listen there yet. Who comes while rank 0 is still opening the meeting point may never get an answer, so
+// that an attempt is given up for a new one, with more time each.
 Result<std::unique_ptr<Store>> open_patiently(const MeetingAddress& address, Deadline deadline) {
   std::chrono::nanoseconds pause = kFirstPause;
+  std::chrono::nanoseconds attempt = kFirstAttempt;
   while (true) {
-    auto store = open_tcp_store(address, deadline);
-    if (store || store.status().code() != Code::peer_lost || deadline.has_passed(os::now())) return store;
+    const Deadline soon = Deadline::after(os::now(), attempt);
+    auto store = open_tcp_store(address, std::min(soon, deadline, is_earlier));
+    if (store || !may_pass(store.status())) return store;
+    if (deadline.has_passed(os::now())) return not_there(store.status());
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, kLongestPause);
+    if (store.status().code() != Code::peer_lost) attempt = std::min(2 * attempt, kLongestAttempt);
   }
 }
 

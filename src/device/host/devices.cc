@@ -7,18 +7,29 @@
 
 #include "base/knobs.h"
 #include "device/host/executor.h"
+#include "device/host/visible_devices.h"
 #include "os/environment.h"
 
 namespace tutti::device {
 namespace {
 
 // A setting that cannot be read is an error of the first communicator, which names it; until then it counts as unset.
-int count_of_settings() {
+std::vector<int> numbers_of_settings() {
   const auto knobs = Knobs::read(os::environment_variable);
-  return (knobs ? *knobs : Knobs::standard()).virtual_devices();
+  const int count = (knobs ? *knobs : Knobs::standard()).virtual_devices();
+  return visible_devices(count, os::environment_variable("CUDA_VISIBLE_DEVICES"));
 }
 
 thread_local int current_device = 0;
+
+// Most calls of a thread are about the stream that the last one was about. It is kept until the thread finds another,
+// so that a stream that was destroyed may outlive that.
+struct Found {
+  Devices::Handle handle = nullptr;
+  std::uint64_t version = 0;
+  std::shared_ptr<HostStream> stream;
+};
+thread_local Found last_found;
 
 }  // namespace
 
@@ -33,15 +44,27 @@ std::uint64_t Devices::thread_number() {
   return number;
 }
 
-Devices::Devices(int count) : count_(count) {
-  for (int device = 0; device < count; ++device)
+// Device 0 has a stream even if it is hidden: calls may look for it before they learn that there is none.
+Devices::Devices(std::vector<int> numbers) : numbers_(std::move(numbers)), count_(static_cast<int>(numbers_.size())) {
+  for (int device = 0; device < std::max(count_, 1); ++device)
     legacy_.push_back(std::make_shared<HostStream>(device, HostStream::Kind::legacy, 0));
 }
 
 Devices& Devices::of_process() {
   // Never destroyed: threads of the program may use streams until the very end.
-  static Devices& devices = *new Devices(count_of_settings());
+  static Devices& devices = *new Devices(numbers_of_settings());
   return devices;
+}
+
+Status Devices::check_any() const {
+  if (count_ > 0) return {};
+  return {Code::device,
+          "this process sees no device: CUDA_VISIBLE_DEVICES names none that exists; unset it to see all"};
+}
+
+int Devices::find_number(int number) const {
+  const auto found = std::ranges::find(numbers_, number);
+  return found == numbers_.end() ? -1 : static_cast<int>(found - numbers_.begin());
 }
 
 int Devices::current() const { return current_device; }
@@ -50,7 +73,7 @@ Status Devices::set_current(int device) {
   if (device < 0 || device >= count_)
     return invalid_argument(
         fmt::format("device {} is not one of the {} virtual devices of this process; TUTTI_VIRTUAL_DEVICES says how "
-                    "many there are",
+                    "many there are, and CUDA_VISIBLE_DEVICES which of them it sees",
                     device, count_));
   current_device = device;
   return {};
@@ -115,29 +138,27 @@ std::shared_ptr<HostStream> Devices::default_stream(Handle handle, int number) {
   static thread_local const ThreadEnd at_end{};
   const std::lock_guard lock(mutex_);
   auto& own = threads_[thread_number()];
-  own.resize(static_cast<std::size_t>(count_));
+  own.resize(legacy_.size());
   if (own[device] == nullptr) own[device] = new_blocking_stream(number, 0);
   return own[device];
 }
 
 std::shared_ptr<HostStream> Devices::find_stream(Handle handle, int device) {
   if (handle == nullptr || handle == kLegacy || handle == kPerThread) return default_stream(handle, device);
-  // Most calls of a thread are about the stream that the last one was about.
-  struct Last {
-    Handle handle = nullptr;
-    std::uint64_t version = 0;
-    std::weak_ptr<HostStream> stream;
-  };
-  thread_local Last last;
   // acquire: whoever has heard of a destruction sees it
   const std::uint64_t version = version_.load(std::memory_order_acquire);
-  if (last.handle == handle && last.version == version)
-    if (auto stream = last.stream.lock()) return stream;
+  if (last_found.handle == handle && last_found.version == version) return last_found.stream;
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(handle);
   if (found == streams_.end()) return nullptr;
-  last = {handle, version, found->second};
+  last_found = {handle, version, found->second};
   return found->second;
+}
+
+bool Devices::is_known_to_rest(Handle handle) const {
+  const Found& last = last_found;
+  if (last.handle != handle || last.version != version_.load(std::memory_order_acquire)) return false;
+  return last.stream != nullptr && last.stream->is_at_rest();
 }
 
 std::vector<std::shared_ptr<HostStream>> Devices::streams_of(int device) {

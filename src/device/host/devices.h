@@ -19,10 +19,15 @@ class Devices {
  public:
   static constexpr int kCountMax = 1024;
 
-  // Made at the first use, as TUTTI_VIRTUAL_DEVICES says then; stays until the process ends.
+  // Made at the first use, as TUTTI_VIRTUAL_DEVICES and CUDA_VISIBLE_DEVICES say then; stays until the process ends.
   static Devices& of_process();
 
-  int count() const { return count_; }
+  int count() const { return count_; }  // 0: all are hidden
+  // Fails where all are hidden, which is nothing that a program can mend.
+  Status check_any() const;
+  // Of a device of this process: which one of the machine it is, and back; -1: this process does not see it.
+  int number_of(int device) const { return numbers_[static_cast<std::size_t>(device)]; }
+  int find_number(int number) const;
   int current() const;  // of this thread; 0 at first
   Status set_current(int device);
   // Never given to another thread, unlike the numbers of the system.
@@ -42,13 +47,15 @@ class Devices {
   std::shared_ptr<HostStream> find_stream(Handle handle) { return find_stream(handle, current()); }
   // The same with the default streams of another device than the current one.
   std::shared_ptr<HostStream> find_stream(Handle handle, int device);
+  // Whether nothing is on it, captured from it or to be told of it. False also where that would have to be looked up.
+  bool is_known_to_rest(Handle handle) const;
   // Every stream of a device that something was added to, default streams too.
   std::vector<std::shared_ptr<HostStream>> streams_of(int device);
   // The streams in whose order a task on this one stands: the default stream waits for all blocking ones of its device.
   std::vector<std::shared_ptr<HostStream>> order_of(const std::shared_ptr<HostStream>& stream);
 
  private:
-  explicit Devices(int count);
+  explicit Devices(std::vector<int> numbers);
   std::shared_ptr<HostStream> default_stream(Handle handle, int number);
   std::shared_ptr<HostStream> new_blocking_stream(int device, int priority);
   void forget_thread(std::uint64_t number);
@@ -58,6 +65,7 @@ class Devices {
 
   static constexpr std::uintptr_t kHandleStep = 16;
 
+  const std::vector<int> numbers_;
   const int count_;
   std::mutex mutex_;
   std::atomic<std::uint64_t> version_ = 0;                // grows when streams are destroyed

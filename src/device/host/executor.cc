@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/machine.h"
+#include "os/memory_barrier.h"
 #include "os/relax.h"
 
 namespace tutti::device {
@@ -19,6 +20,8 @@ constexpr std::chrono::nanoseconds kYieldFor = 1ms;
 constexpr int kYieldsPerLook = 16;  // at the clock
 constexpr std::chrono::nanoseconds kNapMin = 50us;
 constexpr std::chrono::nanoseconds kNapMax = 10ms;
+// Looks after saying "I sleep" and before doing so: more than a core keeps what it has written to itself.
+constexpr int kLastLooks = 200;
 // Most programs submit and wait soon after: workers leave it to the waiting thread for so long.
 constexpr std::chrono::nanoseconds kHoldBackMin = 100us;
 constexpr std::chrono::nanoseconds kHoldBackMax = 1ms;
@@ -40,7 +43,7 @@ class Executor::Pass {
     look();
     bool has_ended = false;
     for (Seen& seen : seen_)
-      if (may_run(seen)) has_ended = executor_.attempt(seen.task) || has_ended;
+      if (may_run(seen)) has_ended = executor_.attempt(*seen.task) || has_ended;
     return has_ended;
   }
 
@@ -132,9 +135,9 @@ Executor& Executor::of_process() {
 Executor::Executor() : cores_(static_cast<std::size_t>(os::this_machine().usable_cores)) {}
 
 // With the mutex of the stream held.
-void Executor::add(const std::shared_ptr<HostStream>& stream, const std::shared_ptr<Task>& task) {
+void Executor::add(const std::shared_ptr<HostStream>& stream, std::shared_ptr<Task> task) {
   if (!stream->tasks_.empty()) task->not_first_in_.fetch_add(1, std::memory_order_relaxed);
-  stream->tasks_.push_back(task);
+  stream->tasks_.push_back(std::move(task));
   stream->added_.store(stream->added_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   if (std::exchange(stream->is_known_, true)) return;
   const std::lock_guard lock(mutex_);
@@ -142,81 +145,102 @@ void Executor::add(const std::shared_ptr<HostStream>& stream, const std::shared_
   version_.fetch_add(1, std::memory_order_release);
 }
 
+void Executor::place(std::shared_ptr<Task> task, std::shared_ptr<HostStream> stream) {
+  Task& placed = *task;  // stays where it is, because nobody else runs a task that is claimed
+  if (placed.is_for_workers()) reserved_.fetch_add(1, std::memory_order_relaxed);
+  placed.stream_ = std::move(stream);
+  const std::lock_guard lock(placed.stream_->tasks_mutex_);
+  placed.take_place();
+  add(placed.stream_, std::move(task));
+}
+
 // Tasks of several streams take their places in all of them at once: two that did it one after the other could each
 // wait for the other.
-void Executor::place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams) {
-  if (streams.empty()) return;
-  task->stream_ = streams.front();
+void Executor::place(std::shared_ptr<Task> task, std::span<const std::shared_ptr<HostStream>> streams) {
+  if (streams.size() == 1) return place(std::move(task), streams.front());
   if (task->is_for_workers()) reserved_.fetch_add(1, std::memory_order_relaxed);
-  if (streams.size() == 1) {
-    const std::lock_guard lock(task->stream_->tasks_mutex_);
-    return add(task->stream_, task);
-  }
+  task->stream_ = streams.front();
   task->others_.assign(streams.begin() + 1, streams.end());
   std::vector<std::shared_ptr<HostStream>> all(streams.begin(), streams.end());
   std::ranges::sort(all);
   for (const auto& stream : all) stream->tasks_mutex_.lock();
+  task->take_place();
   for (const auto& stream : all) add(stream, task);
   for (const auto& stream : all) stream->tasks_mutex_.unlock();
 }
 
-void Executor::begin(const std::shared_ptr<Task>& task) {
-  const bool is_first = task->not_first_in_.load(std::memory_order_acquire) == 0;
-  if (is_first && !task->is_for_workers() && attempt(task)) return;
-  call_workers();
+void Executor::submit(std::shared_ptr<Task> task, std::shared_ptr<HostStream> stream) {
+  Task& placed = *task;
+  place(std::move(task), std::move(stream));
+  if (!begin(placed)) call_workers();
+}
+
+void Executor::submit(std::shared_ptr<Task> task, std::span<const std::shared_ptr<HostStream>> streams) {
+  Task& placed = *task;
+  place(std::move(task), streams);
+  if (!begin(placed)) call_workers();
 }
 
 // Some may wait for others of them, so those that come first are tried again once the last has begun.
 void Executor::begin_all(std::span<const std::shared_ptr<Task>> tasks) {
   bool are_done = true;
-  for (int round = 0; round < 2; ++round) {
-    are_done = true;
-    for (const auto& task : tasks) {
-      const bool is_first = task->not_first_in_.load(std::memory_order_acquire) == 0;
-      if (task->has_ended_.load(std::memory_order_acquire)) continue;
-      are_done = is_first && !task->is_for_workers() && attempt(task) && are_done;
-    }
-    if (are_done) return;
+  for (const auto& task : tasks) are_done = begin(*task) && are_done;
+  if (are_done) return;
+  are_done = true;
+  for (const auto& task : tasks) {
+    if (task->has_ended_.load(std::memory_order_acquire)) continue;
+    const bool may_run = task->not_first_in_.load(std::memory_order_acquire) == 0 && !task->is_for_workers();
+    are_done = may_run && attempt(*task) && are_done;
   }
-  call_workers();
+  if (!are_done) call_workers();
+}
+
+// The first try of one that this thread has placed; true when it has ended. If it has not, it may be gone any moment.
+bool Executor::begin(Task& task) {
+  const bool may_run = task.not_first_in_.load(std::memory_order_acquire) == 0 && !task.is_for_workers();
+  return run_claimed(task, may_run ? 1 : 0);
 }
 
 // True when it has ended.
-bool Executor::attempt(const std::shared_ptr<Task>& task) {
-  if (task->is_claimed_.exchange(true, std::memory_order_acquire)) return false;
-  const bool has_ended = task->progress();
-  if (has_ended) {
-    task->has_ended_.store(true, std::memory_order_release);
-    finish(*task);  // stays claimed: others may still have seen it
-  } else {
-    // release: pairs with the acquire above, so that the next thread sees what this one did
-    task->is_claimed_.store(false, std::memory_order_release);
-  }
-  return has_ended;
+bool Executor::attempt(Task& task) {
+  return !task.is_claimed_.exchange(true, std::memory_order_acquire) && run_claimed(task, 1);
 }
 
-void Executor::advance(HostStream& stream) {
+bool Executor::run_claimed(Task& task, int looks) {
+  for (int i = 0; i < looks; ++i) {
+    if (!task.progress()) continue;
+    finish(task);  // stays claimed: others may still have seen it
+    return true;
+  }
+  // release: pairs with the acquire of the next claim, so that the next thread sees what this one did
+  task.is_claimed_.store(false, std::memory_order_release);
+  return false;
+}
+
+std::shared_ptr<Task> Executor::advance(HostStream& stream) {
   const std::lock_guard lock(stream.tasks_mutex_);
+  auto ended = std::move(stream.tasks_.front());
   stream.tasks_.pop_front();
   if (!stream.tasks_.empty()) stream.tasks_.front()->not_first_in_.fetch_sub(1, std::memory_order_release);
   stream.finished_.store(stream.finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  return ended;
 }
 
 void Executor::finish(Task& task) {
+  task.has_ended_.store(true, std::memory_order_release);
   const std::shared_ptr<HostStream> stream = std::move(task.stream_);
   const auto others = std::move(task.others_);
-  const bool is_reserved = task.is_for_workers();
-  if (stream != nullptr) advance(*stream);
+  if (task.is_for_workers()) reserved_.fetch_sub(1, std::memory_order_relaxed);
+  const auto ended = advance(*stream);  // which keeps it until the end of this
   for (const auto& other : others) advance(*other);
-  if (is_reserved) reserved_.fetch_sub(1, std::memory_order_relaxed);
-  const auto is_busy = [](const auto& one) { return one != nullptr && !one->is_idle(); };
+  const auto is_busy = [](const auto& one) { return !one->is_idle(); };
   if (is_busy(stream) || std::ranges::any_of(others, is_busy)) call_workers();
   ring_sleepers();
 }
 
+// Without a fence, which every task would pay for: sleepers look again for a while after they have said that they
+// sleep, and what crosses all the same costs one nap.
 void Executor::ring_sleepers() {
-  // Either this sees the sleeper, or the sleeper sees what has happened.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_relaxed) == 0) return;
   news_.fetch_add(1, std::memory_order_release);
   os::futex_wake_all(news_);
@@ -242,30 +266,29 @@ void Executor::rest(Pass& pass, Deadline deadline, const Predicate& is_reached) 
   }
   const std::uint32_t seen = news_.load(std::memory_order_acquire);
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (!is_reached()) os::futex_wait(news_, seen, until);
+  bool is_over = false;
+  for (int i = 0; i < kLastLooks && !is_over; ++i) is_over = is_reached();
+  if (!is_over) os::futex_wait(news_, seen, until);
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // What this thread waits for is most likely a task that it has just added: it looks at that alone for a while.
-void Executor::watch(HostStream& stream, std::uint64_t wanted) {
-  std::shared_ptr<Task> task;
+void Executor::watch(HostStream& stream) {
+  Task* task = nullptr;
   {
     const std::lock_guard lock(stream.tasks_mutex_);
     if (stream.tasks_.size() != 1) return;
-    task = stream.tasks_.front();
+    task = stream.tasks_.front().get();
+    if (task->not_first_in_.load(std::memory_order_acquire) != 0 || task->is_for_workers()) return;
+    if (task->is_claimed_.exchange(true, std::memory_order_acquire)) return;
   }
-  if (task->not_first_in_.load(std::memory_order_acquire) != 0 || task->is_for_workers()) return;
-  const int polls = task->polls();
-  for (int i = 0; i < polls && stream.finished_.load(std::memory_order_acquire) < wanted; ++i) {
-    if (attempt(task)) return;
-  }
+  run_claimed(*task, task->polls());
 }
 
 bool Executor::synchronize(HostStream& stream, Deadline deadline) {
   const std::uint64_t wanted = stream.added_.load(std::memory_order_acquire);
   if (stream.finished_.load(std::memory_order_acquire) >= wanted) return true;
-  watch(stream, wanted);
+  watch(stream);
   return drive(stream.finished_, wanted, deadline);
 }
 
@@ -289,8 +312,9 @@ bool Executor::drive(const std::atomic<std::uint64_t>& counter, std::uint64_t wa
 
 // A worker that is on the watch finds new tasks by itself.
 void Executor::call_workers() {
-  // Either this sees that no worker watches, or the worker sees the task before it goes to sleep.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // Either this sees that no worker watches, or the worker sees the task before it goes to sleep: it waits for a
+  // barrier on all cores, so that none is needed here.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   const bool is_urgent = reserved_.load(std::memory_order_relaxed) > 0;
   if (is_worker_awake_.load(std::memory_order_relaxed) && !is_urgent) return;
   is_worker_awake_.store(true, std::memory_order_relaxed);
@@ -323,7 +347,7 @@ void Executor::work(std::size_t index) {
     // The first keeps watch for all.
     if (index != 0) continue;
     is_worker_awake_.store(false, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    os::await_barrier_everywhere();
     if (pass.look() > 0) call_workers();
   }
 }

@@ -21,24 +21,13 @@ class Executor {
   // Made at the first use; stays until the process ends.
   static Executor& of_process();
 
-  // It runs when all that was added before to any of these streams has ended.
-  void submit(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams) {
-    place(task, streams);
-    begin(task);
-  }
-  // Several: all have their places before the first is tried.
-  struct Placed {
-    std::shared_ptr<Task> task;
-    std::vector<std::shared_ptr<HostStream>> streams;
-  };
-  void submit_all(std::span<const Placed> placed) {
-    std::vector<std::shared_ptr<Task>> tasks;
-    for (const auto& [task, streams] : placed) place(tasks.emplace_back(task), streams);
-    begin_all(tasks);
-  }
-  // The two halves: its place in the order, and a first try by the caller.
-  void place(const std::shared_ptr<Task>& task, std::span<const std::shared_ptr<HostStream>> streams);
-  void begin(const std::shared_ptr<Task>& task);
+  // It runs when all that was added before to any of these streams has ended; the caller tries it once.
+  void submit(std::shared_ptr<Task> task, std::span<const std::shared_ptr<HostStream>> streams);
+  void submit(std::shared_ptr<Task> task, std::shared_ptr<HostStream> stream);
+  // The two halves, for several of which all have their places before the first is tried. Nobody runs a task in
+  // between.
+  void place(std::shared_ptr<Task> task, std::span<const std::shared_ptr<HostStream>> streams);
+  void place(std::shared_ptr<Task> task, std::shared_ptr<HostStream> stream);
   void begin_all(std::span<const std::shared_ptr<Task>> tasks);
 
   // Runs tasks until all that was added to the stream before has ended; false: the deadline has passed before.
@@ -50,11 +39,13 @@ class Executor {
   class Pass;
   Executor();
 
-  void add(const std::shared_ptr<HostStream>& stream, const std::shared_ptr<Task>& task);
-  bool attempt(const std::shared_ptr<Task>& task);
-  void advance(HostStream& stream);
+  void add(const std::shared_ptr<HostStream>& stream, std::shared_ptr<Task> task);
+  bool begin(Task& task);
+  bool run_claimed(Task& task, int looks);
+  bool attempt(Task& task);
+  std::shared_ptr<Task> advance(HostStream& stream);
   void finish(Task& task);
-  void watch(HostStream& stream, std::uint64_t wanted);
+  void watch(HostStream& stream);
   template <class Predicate>
   void rest(Pass& pass, Deadline deadline, const Predicate& is_reached);
   void ring_sleepers();

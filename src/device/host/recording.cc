@@ -85,7 +85,11 @@ Capture::Outcome Capture::end(CapturedWork& work) {
 
 void Replay::launch(std::span<const std::shared_ptr<HostStream>> order) {
   const std::vector<std::shared_ptr<HostStream>> launching(order.begin(), order.end());
-  std::vector<Executor::Placed> placed;
+  struct Placed {
+    std::shared_ptr<Task> task;
+    std::vector<std::shared_ptr<HostStream>> streams;
+  };
+  std::vector<Placed> placed;
   std::vector<std::shared_ptr<Mark>> marks(work_->mark_count + 2);
   for (auto& mark : marks) mark = std::make_shared<Mark>();
   const auto& begin = marks[work_->mark_count];
@@ -114,7 +118,9 @@ void Replay::launch(std::span<const std::shared_ptr<HostStream>> order) {
   }
   placed.push_back({std::make_shared<MarkTask>(end), launching});
   last_end_ = end;
-  Executor::of_process().submit_all(placed);
+  std::vector<std::shared_ptr<Task>> tasks;
+  for (const auto& [task, streams] : placed) Executor::of_process().place(tasks.emplace_back(task), streams);
+  Executor::of_process().begin_all(tasks);
 }
 
 }  // namespace tutti::device

@@ -28,6 +28,10 @@ class HostStream {
 
   // Whether all that was added has ended.
   bool is_idle() const { return finished_.load(std::memory_order_acquire) == added_.load(std::memory_order_acquire); }
+  // Whether it also has no failure to tell and is not captured.
+  bool is_at_rest() const {
+    return is_idle() && !has_failed_.load(std::memory_order_acquire) && !is_recorded_.load(std::memory_order_acquire);
+  }
   // Runs what is on it, and on others, until all that was added before has ended; false: the deadline passed.
   bool synchronize(Deadline deadline);
 

@@ -254,6 +254,14 @@ std::uint64_t OutboxLayout::key() const {
   return key | 1;
 }
 
+std::size_t bytes_of(const Launch& launch) {
+  std::size_t bytes = sizeof(Launch) + launch.lanes.capacity() * sizeof(LaunchLane) + bytes_of(*launch.prepared);
+  for (const LaunchLane& lane : launch.lanes) {
+    bytes += lane.steps.capacity() * sizeof(LaunchStep) + lane.pieces.capacity() * sizeof(Piece);
+  }
+  return bytes;
+}
+
 Result<Launch> create_launch(std::shared_ptr<const Prepared> prepared, const std::vector<ChunkMap>& maps,
                              const Elements& elements, const LaunchOptions& options, Rank self) {
   if (prepared->program.lanes.size() > transport::kLanesMax) {

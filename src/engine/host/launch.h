@@ -113,6 +113,8 @@ struct LaunchOptions {
   bool is_mapped = false;
 };
 
+std::size_t bytes_of(const Launch& launch);  // with its plan
+
 // Maps: of every rank.
 Result<Launch> create_launch(std::shared_ptr<const Prepared> prepared, const std::vector<plan::ChunkMap>& maps,
                              const Elements& elements, const LaunchOptions& options, Rank self);

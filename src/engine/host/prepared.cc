@@ -145,6 +145,22 @@ std::uint32_t stage_index(const Prepared& prepared, Rank owner, std::uint32_t ch
   return static_cast<std::uint32_t>(std::lower_bound(staged.begin(), staged.end(), chunk) - staged.begin());
 }
 
+std::size_t bytes_of(const Prepared& prepared) {
+  const auto room_of = [](const auto& list) { return list.capacity() * sizeof(list[0]); };
+  std::size_t bytes = sizeof(Prepared) + prepared.header.algorithm.capacity() + room_of(prepared.header.domain_of) +
+                      room_of(prepared.program.lanes) + room_of(prepared.lanes) + room_of(prepared.staged) +
+                      room_of(prepared.reached) + room_of(prepared.greeted) + room_of(prepared.partners);
+  for (const Lane& lane : prepared.program.lanes) bytes += lane.bytes();
+  for (const auto& staged : prepared.staged) bytes += room_of(staged);
+  for (const PreparedLane& lane : prepared.lanes) {
+    bytes += room_of(lane.peers) + room_of(lane.outgoing) + room_of(lane.incoming);
+    for (const StepPeers& peers : lane.peers) {
+      bytes += room_of(peers.entries) + room_of(peers.takes) + room_of(peers.signals) + room_of(peers.after);
+    }
+  }
+  return bytes;
+}
+
 Result<std::shared_ptr<const Prepared>> prepare(const Algorithm& algorithm, const Shape& shape, Rank self) {
   TUTTI_ASSIGN(const Plan plan, build(algorithm, shape));
   auto prepared = std::make_shared<Prepared>();

@@ -55,6 +55,8 @@ struct Prepared {
   bool is_one_round = false;
 };
 
+std::size_t bytes_of(const Prepared& prepared);
+
 // The place of a stage chunk among those of its owner.
 std::uint32_t stage_index(const Prepared& prepared, Rank owner, std::uint32_t chunk);
 

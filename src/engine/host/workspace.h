@@ -11,8 +11,11 @@ namespace tutti::engine {
 
 class Workspace {
  public:
-  // Makes room for a launch; called when the launch is made, not when it runs.
-  void reserve(const Launch& launch, Rank ranks);
+  // Makes room for a launch; called when the launch is made, not when it runs. `flash_ranks`: whose lines a flash takes
+  // that carries it; 0: none does.
+  void reserve(const Launch& launch, Rank flash_ranks);
+  // How large it is with room for a launch as well.
+  std::size_t bytes_with(const Launch& launch, Rank flash_ranks) const;
 
   struct Cursor {
     std::uint32_t tile = 0;
@@ -45,7 +48,9 @@ class Workspace {
   std::byte* bounce(std::size_t index) { return bounce_.data() + index * kBounceBytes; }
   bool has_bounces(std::size_t count) const { return bounce_.size() >= count * kBounceBytes; }
   void reserve_bounces(std::size_t count) {
-    if (!has_bounces(count)) bounce_.resize(count * kBounceBytes);
+    if (has_bounces(count)) return;
+    bounce_.reserve(count * kBounceBytes);
+    bounce_.resize(count * kBounceBytes);
   }
 
   // What this rank stages, and what it took from each rank, when lines of a flash carry it.
@@ -55,6 +60,15 @@ class Workspace {
   std::size_t bytes() const;
 
  private:
+  struct Needs {
+    std::size_t longest = 0;  // list of a step
+    std::size_t scratch_bytes = 0;
+    std::size_t scratch_chunks = 0;
+    std::size_t bounces = 0;
+    std::size_t flash_bytes = 0;
+  };
+  static Needs needs_of(const Launch& launch, Rank flash_ranks);
+
   std::vector<std::byte> scratch_;
   std::vector<std::uint64_t> scratch_sizes_;
   std::vector<std::byte> bounce_;

@@ -40,8 +40,8 @@ class Axis {
   constructor(values, quantity, scale, from, to) {
     Object.assign(this, {quantity, scale, from, to});
     const shown = values.filter((value) => this.canShow(value));
-    this.low = shown.length ? Math.min(...shown) : 1;
-    this.high = shown.length ? Math.max(...shown) : 1;
+    this.low = shown.reduce((least, value) => Math.min(least, value), shown[0] ?? 1);
+    this.high = shown.reduce((most, value) => Math.max(most, value), shown[0] ?? 1);
     if (scale === "linear") {
       this.low = 0;
       if (!(this.high > 0)) this.high = 1;
