@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tools/tutti/usage.h"
 
 namespace tutti::perf {
@@ -196,7 +198,7 @@ TEST(Sizes, AreWrittenWithTheUnitsOfNcclTests) {
     EXPECT_EQ(size_of(wrong), std::nullopt) << wrong;
 }
 
-Sizes sizes(const std::vector<std::string>& words) { return sizes_of(parsed(words).options).value_or(Sizes{}); }
+Sizes sizes(const std::vector<std::string>& words) { return *sizes_of(parsed(words).options); }
 
 TEST(Sizes, GoFromTheSmallestToTheLargest) {
   EXPECT_EQ(sizes({"-b", "8", "-e", "128", "-f", "2"}).bytes, (std::vector<std::uint64_t>{8, 16, 32, 64, 128}));

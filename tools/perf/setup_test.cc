@@ -29,7 +29,7 @@ std::optional<int> color(const std::string& split, int process) {
   return result ? std::optional(*result) : std::nullopt;
 }
 
-TEST(Split, PutsAllProcessesTogetherUnlessAsked) { EXPECT_EQ(color_of(7).value_or(-1), 0); }
+TEST(Split, PutsAllProcessesTogetherUnlessAsked) { EXPECT_EQ(*color_of(7), 0); }
 
 TEST(Split, IsWrittenInWordsAndInSigns) {
   for (const char* split : {"MOD 4", "mod 4", "%4", "% 4", "MOD4", "MOD 0x4", "MOD 0b100"})
@@ -51,7 +51,7 @@ TEST(Split, MaskIsHexadecimalAndGoesFirst) {
   const Variable split("NCCL_TESTS_SPLIT", "MOD 2");
   for (const char* text : {"0x7", "7"}) {
     const Variable mask("NCCL_TESTS_SPLIT_MASK", text);
-    EXPECT_EQ(color_of(13).value_or(-1), 5) << text;
+    EXPECT_EQ(*color_of(13), 5) << text;
   }
   const Variable mask("NCCL_TESTS_SPLIT_MASK", "seven");
   EXPECT_EQ(color_of(13).status().text(), "NCCL_TESTS_SPLIT_MASK=seven: give a hexadecimal number");
@@ -101,7 +101,7 @@ TEST(Setup, TellsSettingsAndNoSecrets) {
   const Variable password("TUTTI_PASSWORD", "hush");
   const Variable id("NCCL_COMM_ID", "hush");
   const Variable setting("NCCL_IB_GID_INDEX", "3");
-  const Setup setup = describe_run("all_reduce_perf", {"all_reduce_perf", "-b", "8"}, {});
+  const perf::Setup setup = describe_run("all_reduce_perf", {"all_reduce_perf", "-b", "8"}, {});
   bool has_setting = false;
   for (const auto& [name, value] : setup.settings) {
     EXPECT_EQ(value.find("hush"), std::string::npos) << name;
@@ -112,7 +112,7 @@ TEST(Setup, TellsSettingsAndNoSecrets) {
 }
 
 TEST(Setup, SaysWhenAndOnWhat) {
-  const Setup setup = describe_run("all_reduce_perf", {"all_reduce_perf"}, {});
+  const perf::Setup setup = describe_run("all_reduce_perf", {"all_reduce_perf"}, {});
   EXPECT_TRUE(std::regex_match(setup.started, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"))) << setup.started;
   EXPECT_TRUE(std::regex_match(local_time(), std::regex(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)"))) << local_time();
   EXPECT_TRUE(std::regex_search(setup.processor, std::regex(R"(^\d+ cores?)"))) << setup.processor;

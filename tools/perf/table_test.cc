@@ -112,7 +112,7 @@ TEST(Table, PreambleSaysHowTheRunIsMade) {
   options.min_bytes = 8;
   options.max_bytes = 128;
   options.step_factor = 2;
-  Setup setup;
+  perf::Setup setup;
   setup.program = "all_reduce_perf";
   setup.library_version = 22809;
   const std::string text = preamble(setup, options);
@@ -159,7 +159,7 @@ TEST(Table, SeatsHaveTheirColumns) {
 }
 
 TEST(Table, FootGivesTheVerdict) {
-  Run run;
+  perf::Run run;
   run.setup.program = "all_reduce_perf";
   run.average_bus_gbps = 45.6789;
   EXPECT_EQ(table_foot(run),
