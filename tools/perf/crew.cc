@@ -37,10 +37,11 @@ Result<std::vector<double>> Line::gather(std::span<const double> mine) {
   TUTTI_TRY(
       of_cuda(cudaMemcpyAsync(gathered.data(), all, gathered.size() * sizeof(double), cudaMemcpyDeviceToHost, stream_),
               "cudaMemcpyAsync"));
-  TUTTI_TRY(of_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"));
+  const cudaError_t ended = cudaStreamSynchronize(stream_);
   ncclResult_t later = ncclSuccess;
   TUTTI_TRY(of_nccl(ncclCommGetAsyncError(comm_, &later), "ncclCommGetAsyncError", comm_));
-  TUTTI_TRY(of_nccl(later, "ncclAllGather between processes", comm_));
+  TUTTI_TRY(of_nccl(later, "ncclAllGather between processes", comm_));  // it knows why the stream failed
+  TUTTI_TRY(of_cuda(ended, "cudaStreamSynchronize"));
   TUTTI_TRY(of_cuda(cudaSetDevice(device), "cudaSetDevice"));
   return gathered;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -43,6 +44,9 @@ Result<std::string> create_new(const std::string& path) {
 
 // JSON of ours or of nccl-tests, or the table that either of them prints.
 Result<Run> read_any(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))  // which a stream opens, and throws when it is read
+    return invalid_argument(fmt::format("cannot read {}: it is a folder", path));
   std::ifstream file(path, std::ios::binary);
   if (!file) return invalid_argument(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   const std::string content{std::istreambuf_iterator<char>(file), {}};

@@ -52,13 +52,19 @@ bool has_turn(int rank, std::size_t index, int ranks, int often) {
 
 Pattern::Pattern(const ElementType& type, Operation operation, int ranks)
     : type_(type), operation_(operation), ranks_(ranks), inputs_(static_cast<std::size_t>(ranks)) {
-  fill_tables();
   const bool divides_exactly = std::has_single_bit(static_cast<unsigned>(ranks)) && ranks <= 64;
   if (operation == Operation::avg && type.numbers == Numbers::floats && !divides_exactly) {
-    // Each input is rounded when it is scaled, each sum when it is stored.
-    const double largest = std::ldexp(1, type.mantissa_bits + 1);
-    tolerance_ = (ranks + 2) * std::ldexp(largest / ranks, -type.mantissa_bits);
+    // The factor is rounded, then each input that it scales, their sum and what is expected: by half of the last place.
+    const double largest = std::ldexp(1, type.mantissa_bits + 1) / ranks;
+    tolerance_ = 4 * std::ldexp(largest, -type.mantissa_bits - 1);
   }
+  fill_tables();
+}
+
+// Where averages are rounded, few ranks give anything but zero, so that the tolerance stays far below what they give.
+int Pattern::givers() const {
+  if (tolerance_ == 0) return ranks_;
+  return std::min(ranks_, type_.mantissa_bits > 2 ? 2 : 1);
 }
 
 // A whole number. Any sum of those of all ranks, by their factors, is at most 2 to the (mantissa_bits + 1).
@@ -68,7 +74,8 @@ double Pattern::number(int rank, std::size_t index) const {
   const double budget = std::ldexp(1, type_.mantissa_bits + 1) / weight;
   if (operation_ == Operation::prod) return has_turn(rank, index, ranks_, 3) ? 2 : 1;
   const bool is_order = operation_ == Operation::min || operation_ == Operation::max;
-  const double limit = is_order ? budget : std::floor(budget / ranks_);
+  const double limit = is_order ? budget : std::floor(budget / givers());
+  if (givers() < ranks_ && !has_turn(rank, index, ranks_, givers())) return 0;
   const double sign = (chance & 1) != 0 ? -1 : 1;
   if (limit >= 1) {
     const double magnitude = std::min(limit, 1048576.0);

@@ -36,6 +36,7 @@ class Pattern {
   static constexpr std::size_t kClasses = 256;
   using Table = std::array<std::uint64_t, kClasses>;
 
+  int givers() const;  // of a class, at most
   double number(int rank, std::size_t index) const;
   std::uint64_t wrapped_result(std::size_t index) const;
   std::uint64_t float_result(std::size_t index) const;

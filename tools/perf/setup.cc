@@ -38,15 +38,22 @@ std::string system_text() {
   return fmt::format("{} {} {}", names.sysname, names.release, names.machine);
 }
 
+// By its name: where processes meet, and whatever proves who somebody is.
+bool is_secret(std::string_view name) {
+  if (name.ends_with("_ID")) return true;
+  for (const std::string_view word : {"SECRET", "STORE", "KEY", "TOKEN", "PASS", "CREDENTIAL", "AUTH"}) {
+    if (name.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 // What changes speed and tells no secrets.
 std::vector<std::pair<std::string, std::string>> settings_now() {
   std::vector<std::pair<std::string, std::string>> settings;
   for (const char* prefix : {"NCCL_", "TUTTI_"}) {
     for (const std::string& name : os::environment_names(prefix)) {
-      const bool is_secret = name.find("SECRET") != std::string::npos || name.find("ID") != std::string::npos ||
-                             name.find("STORE") != std::string::npos || name.find("KEY") != std::string::npos;
       const auto value = os::environment_variable(name);
-      if (value) settings.emplace_back(name, is_secret ? "(set)" : *value);
+      if (value) settings.emplace_back(name, is_secret(name) ? "(set)" : *value);
     }
   }
   return settings;

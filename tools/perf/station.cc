@@ -48,8 +48,8 @@ Status finish_until(const Station& station, Deadline end, int limit_s) {
   while (true) {
     const cudaError_t state = cudaStreamQuery(station.stream);
     if (state == cudaSuccess) return later_failure(station);
-    if (state != cudaErrorNotReady) return of_cuda(state, "cudaStreamQuery");
     TUTTI_TRY(later_failure(station));
+    if (state != cudaErrorNotReady) return of_cuda(state, "cudaStreamQuery");
     if (limit_s > 0 && end.has_passed(os::now()))
       return {Code::timed_out, fmt::format("rank {} is not done after {} s (-T)", station.rank, limit_s)};
   }
@@ -125,8 +125,9 @@ Status finish(std::span<const Station> stations, const Options& options) {
   for (const Station& station : stations) {
     // A failure of a virtual device's calls ends the wait, and who waits there does the work himself.
     if (options.timeout_s == 0 && has_virtual_devices()) {
-      TUTTI_TRY(of_cuda(cudaStreamSynchronize(station.stream), "cudaStreamSynchronize"));
-      TUTTI_TRY(later_failure(station));
+      const cudaError_t ended = cudaStreamSynchronize(station.stream);
+      TUTTI_TRY(later_failure(station));  // it knows why the stream failed
+      TUTTI_TRY(of_cuda(ended, "cudaStreamSynchronize"));
     } else {
       TUTTI_TRY(finish_until(station, end, options.timeout_s));
     }

@@ -163,11 +163,17 @@ Status Tool::take_seats() {
   group_processes_ = 0;
   TUTTI_TRY(find_groups(colors));
   TUTTI_TRY(validate_ranks());
-  TUTTI_ASSIGN(const auto mine, seats_of({.process = processes_.rank(),
-                                          .local_process = local_process_,
-                                          .group = group_,
-                                          .count = stations_per_process()}));
-  TUTTI_ASSIGN(const auto all, processes_.exchange("seats", seats_text(mine)));
+  const auto mine = seats_of({.process = processes_.rank(),
+                              .local_process = local_process_,
+                              .group = group_,
+                              .count = stations_per_process()});
+  // Nothing where this process has no seats: the others are not to wait for it.
+  TUTTI_ASSIGN(const auto all, processes_.exchange("seats", mine ? seats_text(*mine) : ""));
+  if (!mine) return mine.status();
+  for (std::size_t process = 0; process < all.size(); ++process) {
+    if (all[process].empty())
+      return {Code::unsupported, fmt::format("process {} has too few devices; it says how many", process)};
+  }
   run_.setup = describe_run(program_, command_, options_);
   run_.setup.processes = processes_.size();
   for (const std::string& lines : all) {
@@ -175,7 +181,7 @@ Status Tool::take_seats() {
   }
   for (int i = 0; i < stations_per_process(); ++i) {
     stations_.push_back(
-        {.rank = group_process_ * stations_per_process() + i, .device = mine[static_cast<std::size_t>(i)].device});
+        {.rank = group_process_ * stations_per_process() + i, .device = (*mine)[static_cast<std::size_t>(i)].device});
   }
   if (!is_first()) return {};
   print(outputs_.note() + preamble(run_.setup, options_));
@@ -215,6 +221,7 @@ Status Tool::fit_memory() {
   options_.max_bytes = least;
   options_.min_bytes = std::min(options_.min_bytes, least);
   TUTTI_ASSIGN(sizes_, sizes_of(options_));
+  sizes_.remark.clear();  // nobody asked for this limit
   run_.setup.min_bytes = options_.min_bytes;
   run_.setup.max_bytes = options_.max_bytes;
   if (is_first()) print(fmt::format("#\n# Reducing maxBytes to {} due to memory limitation\n", options_.max_bytes));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -52,12 +53,12 @@ Result<Traffic> Traffic::parse(std::string_view content, const std::string& name
 }
 
 Result<Traffic> Traffic::read(const std::string& path, double scale) {
+  std::error_code ignored;
   std::ifstream file(path, std::ios::binary);
-  if (!file)
+  // A stream opens folders too, and throws when they are read.
+  if (!file || std::filesystem::is_directory(path, ignored))
     return invalid_argument(
-        fmt::format("cannot read the traffic matrix {}; see "
-                    "NCCL_TESTS_ALLTOALLV_MATRIX_FILE",
-                    path));
+        fmt::format("cannot read the traffic matrix {}; see NCCL_TESTS_ALLTOALLV_MATRIX_FILE", path));
   const std::string content{std::istreambuf_iterator<char>(file), {}};
   return parse(content, path, scale);
 }
