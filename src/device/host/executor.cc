@@ -38,6 +38,15 @@ class Executor::Pass {
 
   Pass(Executor& executor, Who who) : executor_(executor), who_(who) {}
 
+  // For a thread that uses one again and again, which spares it finding out the streams each time.
+  void begin() { is_used_ = true; }
+  void end() {
+    for (Seen& seen : seen_) seen.task.reset();
+    moved_ = {};
+    is_used_ = false;
+  }
+  bool is_used() const { return is_used_; }
+
   // Tries all that can be run; true: one of them has ended.
   bool run() {
     look();
@@ -83,7 +92,7 @@ class Executor::Pass {
       if (may_run(seen)) ask_steps(seen);
       steps += seen.stream->finished_.load(std::memory_order_relaxed) + seen.steps;
     }
-    if (std::exchange(steps_, steps) != steps) moved_ = now;
+    if (std::exchange(steps_, steps) != steps || moved_ == Time{}) moved_ = now;
     return Deadline::after(moved_, kYieldFor).has_passed(now);
   }
   Time moved() const { return moved_; }
@@ -123,7 +132,8 @@ class Executor::Pass {
   std::uint64_t version_ = 0;
   std::vector<Seen> seen_;
   std::uint64_t steps_ = 0;
-  Time moved_ = os::now();  // when something was last seen to happen
+  Time moved_;  // when something was last seen to happen; 0: nobody has looked yet
+  bool is_used_ = false;
 };
 
 Executor& Executor::of_process() {
@@ -292,20 +302,32 @@ bool Executor::synchronize(HostStream& stream, Deadline deadline) {
 }
 
 bool Executor::drive(const std::atomic<std::uint64_t>& counter, std::uint64_t wanted, Deadline deadline) {
+  if (counter.load(std::memory_order_acquire) >= wanted) return true;
+  thread_local Pass kept(*this, Pass::Who::caller);
+  if (!kept.is_used()) {
+    kept.begin();
+    const bool is_in_time = drive(kept, counter, wanted, deadline);
+    kept.end();
+    return is_in_time;
+  }
+  Pass pass(*this, Pass::Who::caller);  // a task that this thread runs waits for others
+  return drive(pass, counter, wanted, deadline);
+}
+
+bool Executor::drive(Pass& pass, const std::atomic<std::uint64_t>& counter, std::uint64_t wanted, Deadline deadline) {
   const auto is_reached = [&] { return counter.load(std::memory_order_acquire) >= wanted; };
-  if (is_reached()) return true;
-  drivers_.fetch_add(1, std::memory_order_relaxed);
-  Pass pass(*this, Pass::Who::caller);
+  bool is_counted = false;  // who waits but a moment does not write where all look
   bool is_in_time = true;
   for (int round = 1; !is_reached(); ++round) {
     if (pass.run() || is_reached()) continue;
     os::yield_core();
     if (round % kYieldsPerLook != 0) continue;
+    if (!std::exchange(is_counted, true)) drivers_.fetch_add(1, std::memory_order_relaxed);
     if (pass.has_stalled()) rest(pass, deadline, is_reached);
     is_in_time = !deadline.has_passed(os::now());
     if (!is_in_time) break;
   }
-  drivers_.fetch_sub(1, std::memory_order_relaxed);
+  if (is_counted) drivers_.fetch_sub(1, std::memory_order_relaxed);
   return is_in_time || is_reached();
 }
 

@@ -39,6 +39,7 @@ class Executor {
   class Pass;
   Executor();
 
+  bool drive(Pass& pass, const std::atomic<std::uint64_t>& counter, std::uint64_t wanted, Deadline deadline);
   void add(const std::shared_ptr<HostStream>& stream, std::shared_ptr<Task> task);
   static bool may_begin(const Task& task);
   bool begin(Task& task);
