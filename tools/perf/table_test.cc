@@ -200,7 +200,7 @@ TEST(Table, RowsOfRealMachinesComeOutAsTheyWere) {
                     .out_of_place = Measurement{number(5), number(6), number(7), static_cast<std::int64_t>(number(8))},
                     .in_place = Measurement{number(9), number(10), number(11), static_cast<std::int64_t>(number(12))}};
       const std::string printed = line_of(row);
-      const auto words = text::words(printed);
+      const auto words = text::words(text::trim(printed));
       ASSERT_EQ(words.size(), 13u) << printed;
       for (std::size_t i = 0; i < 13; ++i) {
         if (i == 5 || i == 9)
