@@ -386,11 +386,12 @@ Result<int> Tool::conclude() {
   if (wrong_sentences_ > kWrongSentencesMax)
     run_.remarks.push_back(fmt::format("{} more buffers were wrong", wrong_sentences_ - kWrongSentencesMax));
   if (!sizes_.remark.empty()) run_.remarks.push_back(sizes_.remark);
-  TUTTI_ASSIGN(const Judgement judgement, outputs_.judge(run_, options_));
-  print(judgement.text);
-  TUTTI_TRY(outputs_.write(run_, options_));
+  const Result<Judgement> judgement = outputs_.judge(run_, options_);
+  if (judgement) print(judgement->text);
+  TUTTI_TRY(outputs_.write(run_, options_));  // also where a run cannot be judged
   if (is_wrong) return kExitWrong;
-  return judgement.is_slower ? kExitSlower : kExitDone;
+  if (!judgement) return judgement.status();
+  return judgement->is_slower ? kExitSlower : kExitDone;
 }
 
 }  // namespace
