@@ -99,6 +99,14 @@ TEST_F(Alltoallv, SpreadsEvenlyIfAsked) {
   EXPECT_EQ(rows_in(ending.output).at(0)[kSize], "4096");
 }
 
+TEST_F(Alltoallv, TellsWhatEachRankMovedIfAsked) {
+  const Ending ending =
+      run_with("0 1024\n4096 16\n", "-b 4112 -e 4112 -n 1 -g 2", {{"NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY", "1"}});
+  expect_right(ending, 1);
+  EXPECT_TRUE(ending.says("rank=0 send_bytes=1024 recv_bytes=4096 ")) << ending.output;
+  EXPECT_TRUE(ending.says("rank=1 send_bytes=4112 recv_bytes=1040 ")) << ending.output;
+}
+
 TEST_F(Alltoallv, SaysWhatIsWrongWithTheMatrix) {
   const std::vector<std::pair<Ending, std::string>> endings = {
       {run_with("1 2\n3\n", "-g 2"), "row 1 has 1 numbers"},

@@ -155,6 +155,8 @@ TEST(Flags, StragglersAreCounted) {
   const Ending ending = perf("all_reduce", kSmall + "-t 3 --stragglers -J " + folder.file("x.json"));
   EXPECT_EQ(ending.exit_code, 0) << ending.output;
   const auto run = nlohmann::json::parse(content_of(folder.file("x.json")));
+  EXPECT_TRUE(std::regex_search(ending.output, std::regex("slowest: rank [0-2] in [12] of 2 iterations")))
+      << ending.output;
   const auto& stragglers = run["results"][0]["out_of_place"]["stragglers"];
   EXPECT_EQ(stragglers["mean_us"].size(), 3u) << run.dump();
   EXPECT_EQ(

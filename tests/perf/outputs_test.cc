@@ -102,9 +102,15 @@ TEST(Outputs, SlowerThanABaselineIsAnExitCode) {
   const Ending ending = perf("all_reduce", kSmall + "--repeat 5 --compare " + fast);
   EXPECT_EQ(ending.exit_code, 8) << ending.output;
   EXPECT_TRUE(ending.says("slower")) << ending.output;
-  // What does not count is no reason: a hundred times as long is a change of 9900 percent, but the option ends at 1000.
-  EXPECT_EQ(perf("all_reduce", kSmall + "--repeat 5 --compare " + fast + " --confidence 99 --min-effect 10").exit_code,
-            8);
+  const Ending sure = perf("all_reduce", kSmall + "--repeat 5 --confidence 99 --compare " + fast);
+  EXPECT_EQ(sure.exit_code, 8) << sure.output;
+  EXPECT_TRUE(sure.says("confidence 99 %")) << sure.output;
+}
+
+TEST(Outputs, ChangesThatDoNotCountAreNoRegressions) {
+  const Folder folder;
+  const std::string twice = changed_baseline(folder, 0.5);
+  EXPECT_EQ(perf("all_reduce", kSmall + "--repeat 5 --min-effect 1000 --compare " + twice).exit_code, 0);
 }
 
 TEST(Outputs, FasterThanABaselineIsWell) {
@@ -114,12 +120,35 @@ TEST(Outputs, FasterThanABaselineIsWell) {
   EXPECT_TRUE(ending.says("faster")) << ending.output;
 }
 
+std::string topology_path(const std::string& name) {
+  return std::string(TUTTI_SOURCE_DIR) + "/share/topologies/" + name;
+}
+
+TEST(Outputs, TheLimitOfAMachineIsHeldAgainstIt) {
+  const Ending ending = perf("all_reduce", "-b 64K -e 1M -f 4 -n 2 -g 8 --expect " + topology_path("a100x8.topo"));
+  expect_right(ending, 3);
+  EXPECT_TRUE(ending.says("A100")) << ending.output;
+}
+
+TEST(Outputs, ARunThatCannotBeJudgedIsKept) {
+  const Folder folder;
+  const Ending ending =
+      perf("all_reduce", kSmall + "--expect " + topology_path("a100x16.topo") + " -J " + folder.file("x.json"));
+  EXPECT_EQ(ending.exit_code, 2) << ending.output;
+  EXPECT_TRUE(ending.says("16 devices")) << ending.output;
+  const auto run = nlohmann::json::parse(content_of(folder.file("x.json")), nullptr, false);
+  ASSERT_FALSE(run.is_discarded());
+  EXPECT_EQ(run["results"].size(), 3u);
+}
+
 TEST(Outputs, TooLittleBandwidthFails) {
   const Ending ending = perf("all_reduce", kSmall, {{"NCCL_TESTS_MIN_BW", "1000000"}});
   EXPECT_EQ(ending.exit_code, 7) << ending.output;
   EXPECT_TRUE(ending.says("# Out of bounds values : 0 OK")) << ending.output;
   EXPECT_TRUE(ending.says(" FAILED\n")) << ending.output;
-  EXPECT_EQ(perf("all_reduce", kSmall, {{"NCCL_TESTS_MIN_BW", "much"}}).exit_code, 2);
+  const Ending wrong = perf("all_reduce", kSmall, {{"NCCL_TESTS_MIN_BW", "much"}});
+  EXPECT_EQ(wrong.exit_code, 2) << wrong.output;
+  EXPECT_TRUE(rows_in(wrong.output).empty()) << "it is said before anything is measured: " << wrong.output;
 }
 
 // One sentence on one line, before anything is measured.

@@ -164,16 +164,16 @@ TEST_F(Processes, TooManyOfThemEndWithAWord) {
   const auto all = endings();
   EXPECT_EQ(all[1].exit_code, 5) << all[1].output;
   EXPECT_TRUE(all[1].says("10 devices are needed on this host, but there are 8")) << all[1].output;
-  EXPECT_NE(all[0].exit_code, 0) << all[0].output;
-  EXPECT_NE(all[0].exit_code, kOvertime) << all[0].output;
+  EXPECT_EQ(all[0].exit_code, 3) << all[0].output;
+  EXPECT_TRUE(all[0].says("process 1 has failed; it says why")) << all[0].output;
 }
 
 TEST_F(Processes, AFileThatCannotBeWrittenEndsAllOfThem) {
   start_torch("all_reduce", kSmall + "-J /nowhere/x.json", 2);
   const auto all = endings();
   EXPECT_EQ(all[0].exit_code, 2) << all[0].output;
-  EXPECT_NE(all[1].exit_code, 0) << all[1].output;
-  EXPECT_NE(all[1].exit_code, kOvertime) << all[1].output;
+  EXPECT_EQ(all[1].exit_code, 3) << all[1].output;
+  EXPECT_TRUE(all[1].says("process 0 has failed; it says why")) << all[1].output;
 }
 
 TEST_F(Processes, ThatAreKilledAreNamedByTheOthers) {

@@ -18,30 +18,34 @@ Line::~Line() {
   if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
 }
 
+Status Line::fetch(std::span<const double> mine, std::span<double> gathered) {
+  if (capacity_ < mine.size()) {
+    if (memory_ != nullptr) TUTTI_TRY(of_cuda(cudaFree(memory_), "cudaFree"));
+    memory_ = nullptr;
+    TUTTI_TRY(of_cuda(cudaMalloc(reinterpret_cast<void**>(&memory_), mine.size_bytes() + gathered.size_bytes()),
+                      "cudaMalloc"));
+    capacity_ = mine.size();
+  }
+  double* all = memory_ + capacity_;
+  TUTTI_TRY(of_cuda(cudaMemcpyAsync(memory_, mine.data(), mine.size_bytes(), cudaMemcpyHostToDevice, stream_),
+                    "cudaMemcpyAsync"));
+  TUTTI_TRY(of_nccl(ncclAllGather(memory_, all, mine.size(), ncclDouble, comm_, stream_), "ncclAllGather", comm_));
+  TUTTI_TRY(of_cuda(cudaMemcpyAsync(gathered.data(), all, gathered.size_bytes(), cudaMemcpyDeviceToHost, stream_),
+                    "cudaMemcpyAsync"));
+  return of_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+}
+
 Result<std::vector<double>> Line::gather(std::span<const double> mine) {
   int device = 0;
   TUTTI_TRY(of_cuda(cudaGetDevice(&device), "cudaGetDevice"));
   TUTTI_TRY(of_cuda(cudaSetDevice(device_), "cudaSetDevice"));
-  const auto processes = static_cast<std::size_t>(processes_);
-  if (capacity_ < mine.size()) {
-    if (memory_ != nullptr) TUTTI_TRY(of_cuda(cudaFree(memory_), "cudaFree"));
-    TUTTI_TRY(
-        of_cuda(cudaMalloc(reinterpret_cast<void**>(&memory_), (processes + 1) * mine.size_bytes()), "cudaMalloc"));
-    capacity_ = mine.size();
-  }
-  double* all = memory_ + capacity_;
-  std::vector<double> gathered(processes * mine.size());
-  TUTTI_TRY(of_cuda(cudaMemcpyAsync(memory_, mine.data(), mine.size_bytes(), cudaMemcpyHostToDevice, stream_),
-                    "cudaMemcpyAsync"));
-  TUTTI_TRY(of_nccl(ncclAllGather(memory_, all, mine.size(), ncclDouble, comm_, stream_), "ncclAllGather", comm_));
-  TUTTI_TRY(
-      of_cuda(cudaMemcpyAsync(gathered.data(), all, gathered.size() * sizeof(double), cudaMemcpyDeviceToHost, stream_),
-              "cudaMemcpyAsync"));
-  const cudaError_t ended = cudaStreamSynchronize(stream_);
+  std::vector<double> gathered(static_cast<std::size_t>(processes_) * mine.size());
+  const Status fetched = fetch(mine, gathered);
+  // Where the stream has failed, the communicator knows why.
   ncclResult_t later = ncclSuccess;
   TUTTI_TRY(of_nccl(ncclCommGetAsyncError(comm_, &later), "ncclCommGetAsyncError", comm_));
-  TUTTI_TRY(of_nccl(later, "ncclAllGather between processes", comm_));  // it knows why the stream failed
-  TUTTI_TRY(of_cuda(ended, "cudaStreamSynchronize"));
+  TUTTI_TRY(of_nccl(later, "ncclAllGather between processes", comm_));
+  TUTTI_TRY(fetched);
   TUTTI_TRY(of_cuda(cudaSetDevice(device), "cudaSetDevice"));
   return gathered;
 }

@@ -26,6 +26,7 @@ class Line {
 
  private:
   Line(int processes, int device) : processes_(processes), device_(device) {}
+  Status fetch(std::span<const double> mine, std::span<double> gathered);
   int processes_;
   int device_;
   ncclComm_t comm_ = nullptr;

@@ -218,7 +218,6 @@ TEST(Sizes, ThatAreNeverReachedAreSaid) {
 }
 
 TEST(Sizes, EndWhereTheNextWouldOverflow) {
-  EXPECT_EQ(sizes({"-b", "8191P", "-e", "8191P", "-f", "1000"}).bytes.size(), size_of("8191P") ? 1u : 0u);
   Options options;
   options.min_bytes = std::uint64_t{1} << 62;
   options.max_bytes = ~std::uint64_t{0};

@@ -135,6 +135,14 @@ Status finish(std::span<const Station> stations, const Options& options) {
   return {};
 }
 
+Status cause_of(const Status& failure, std::span<const Station> stations) {
+  for (const Station& station : stations) {
+    if (failure.code() != Code::device || station.comm == nullptr) continue;
+    TUTTI_TRY(later_failure(station));
+  }
+  return failure;
+}
+
 bool has_virtual_devices() {
   static const bool answer = [] {
     cudaDeviceProp properties{};

@@ -40,6 +40,8 @@ Status release(std::span<Station> stations, const Options& options);
 // Waits until the streams have done all that they were given; what has failed meanwhile; timed_out after the time of
 // -T.
 Status finish(std::span<const Station> stations, const Options& options);
+// What lies behind a failure: that of a communicator, where one has failed, since streams and devices know no more.
+Status cause_of(const Status& failure, std::span<const Station> stations);
 
 // Virtual devices are memory of the host, which all of them share.
 bool has_virtual_devices();

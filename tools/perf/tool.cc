@@ -69,6 +69,7 @@ class Tool {
 
  private:
   Status prepare();
+  Status agree(std::string_view what, const Status& mine);
   Status take_seats();
   Status find_groups(std::span<const std::string> colors);
   Status fit_memory();
@@ -135,12 +136,24 @@ Status Tool::prepare() {
   TUTTI_ASSIGN(traffic_, traffic_of_environment());
   TUTTI_ASSIGN(const double summary, setting("NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY", 0, 1e9, 0));
   prints_shares_ = summary != 0 && collective_.name == "alltoallv";
+  // What is used later is looked at now, before anybody waits for anybody.
+  TUTTI_TRY(setting("NCCL_TESTS_MIN_BW", 0, 1e12, -1).status());
+  TUTTI_TRY(color_of(0).status());
   TUTTI_ASSIGN(processes_, Processes::join());
   // Alone, and with nothing to lose: a laptop has no other devices.
   if (!options_.has_devices && processes_.size() == 1 && has_virtual_devices())
     TUTTI_TRY(of_cuda(cudaGetDeviceCount(&options_.devices), "cudaGetDeviceCount"));
-  if (is_first()) TUTTI_TRY(outputs_.open(options_));
-  return {};
+  return agree("outputs", is_first() ? outputs_.open(options_) : Status());
+}
+
+// What ends one process ends them all: nobody is to wait for it.
+Status Tool::agree(std::string_view what, const Status& mine) {
+  TUTTI_ASSIGN(const auto failures, processes_.exchange(what, mine ? "" : "failed"));
+  const auto failure = std::ranges::find(failures, "failed");
+  if (failure == failures.end()) return {};
+  static_cast<void>(processes_.leave());
+  if (!mine) return mine;
+  return {Code::aborted, fmt::format("process {} has failed; it says why", failure - failures.begin())};
 }
 
 Status Tool::find_groups(std::span<const std::string> colors) {
@@ -167,13 +180,8 @@ Status Tool::take_seats() {
                               .local_process = local_process_,
                               .group = group_,
                               .count = stations_per_process()});
-  // Nothing where this process has no seats: the others are not to wait for it.
-  TUTTI_ASSIGN(const auto all, processes_.exchange("seats", mine ? seats_text(*mine) : ""));
-  if (!mine) return mine.status();
-  for (std::size_t process = 0; process < all.size(); ++process) {
-    if (all[process].empty())
-      return {Code::unsupported, fmt::format("process {} has too few devices; it says how many", process)};
-  }
+  TUTTI_TRY(agree("devices", mine.status()));
+  TUTTI_ASSIGN(const auto all, processes_.exchange("seats", seats_text(*mine)));
   run_.setup = describe_run(program_, command_, options_);
   run_.setup.processes = processes_.size();
   for (const std::string& lines : all) {
@@ -323,6 +331,7 @@ Status Tool::run_threads(const Job& job, const Observer& observer) {
       totals_[static_cast<std::size_t>(thread)] = worker.totals();
     }
     if (status) return;
+    status = cause_of(status, stations_of(thread));
     fmt::print(stderr, "\n{}: {}\n", program_, status.text());
     std::fflush(nullptr);
     std::_Exit(exit_code_of(status));
@@ -377,11 +386,12 @@ Result<int> Tool::conclude() {
   if (wrong_sentences_ > kWrongSentencesMax)
     run_.remarks.push_back(fmt::format("{} more buffers were wrong", wrong_sentences_ - kWrongSentencesMax));
   if (!sizes_.remark.empty()) run_.remarks.push_back(sizes_.remark);
-  TUTTI_ASSIGN(const Judgement judgement, outputs_.judge(run_, options_));
-  print(judgement.text);
-  TUTTI_TRY(outputs_.write(run_, options_));
+  const Result<Judgement> judgement = outputs_.judge(run_, options_);
+  if (judgement) print(judgement->text);
+  TUTTI_TRY(outputs_.write(run_, options_));  // also where a run cannot be judged
   if (is_wrong) return kExitWrong;
-  return judgement.is_slower ? kExitSlower : kExitDone;
+  if (!judgement) return judgement.status();
+  return judgement->is_slower ? kExitSlower : kExitDone;
 }
 
 }  // namespace
