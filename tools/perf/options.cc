@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "base/text.h"
 #include "tools/perf/element.h"
@@ -25,13 +26,23 @@ CLI::Option* add_size(CLI::App& app, const std::string& flags, std::uint64_t& by
   return option->type_name("SIZE")->check(CLI::Validator(check, ""));
 }
 
+template <class Number>
+std::optional<Number> number_in(const std::string& text) {
+  if constexpr (std::is_integral_v<Number>) {
+    return text::integer_of<Number>(text);
+  } else {
+    return text::real_of(text);
+  }
+}
+
 // What a number may be, without a word in the help, which says it better.
 template <class Number>
 CLI::Validator within(Number low, Number high) {
   const auto check = [low, high](std::string& value) -> std::string {
-    const auto number = text::real_of(value);
-    if (number && *number >= static_cast<double>(low) && *number <= static_cast<double>(high)) return "";
-    return fmt::format("'{}' is no number from {} to {}", value, low, high);
+    const auto number = number_in<Number>(value);
+    if (number && *number >= low && *number <= high) return "";
+    return fmt::format("'{}' is no {} from {} to {}", value, std::is_integral_v<Number> ? "whole number" : "number",
+                       low, high);
   };
   return CLI::Validator(check, "");
 }
