@@ -6,25 +6,26 @@ namespace tutti::programs {
 namespace {
 
 constexpr std::size_t kCount = 5000;  // more than travels without the others
+constexpr std::size_t kBytes = kCount * sizeof(int);
 
-// Memory and a stream of its own for each rank: what fails there must not be seen elsewhere.
+// Memory and a stream of its own for each rank: what fails there must not be seen elsewhere. The memory comes and goes
+// in the order of that stream: cudaFree waits for all streams of the device, where a player of another thread may have
+// a call that needs what this thread does next.
 class Stage {
  public:
   explicit Stage(const Quitter& quitter) : quitter_(quitter) {
     cudaSetDevice(quitter.device);
-    void* memory = nullptr;
-    cudaMalloc(&memory, kCount * sizeof(int));
-    cudaMemset(memory, 0, kCount * sizeof(int));
-    memory_ = static_cast<int*>(memory);
     cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    cudaMallocAsync(&memory_, kBytes, stream_);
+    cudaMemsetAsync(memory_, 0, kBytes, stream_);
   }
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
   ~Stage() {
     cudaSetDevice(quitter_.device);
+    cudaFreeAsync(memory_, stream_);
     cudaStreamSynchronize(stream_);
     cudaStreamDestroy(stream_);
-    cudaFree(memory_);
   }
 
   const Quitter& quitter() const { return quitter_; }
@@ -36,7 +37,7 @@ class Stage {
 
  private:
   Quitter quitter_;
-  int* memory_ = nullptr;
+  void* memory_ = nullptr;
   cudaStream_t stream_ = nullptr;
 };
 
