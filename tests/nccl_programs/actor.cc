@@ -144,9 +144,29 @@ void Actor::wait(const Wait& wait, const std::vector<std::uint64_t>& checksums) 
   }
 }
 
-void Actor::compare(const Expected::Buffers& expected) {
+void Actor::begin_capture(int index) {
+  check(cudaSetDevice(device()), "cudaSetDevice");
+  check(cudaStreamBeginCapture(stream(index), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+}
+
+void Actor::replay(int index, int times) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t runnable = nullptr;
+  check(cudaSetDevice(device()), "cudaSetDevice");
+  check(cudaStreamEndCapture(stream(index), &graph), "cudaStreamEndCapture");
+  check(cudaGraphInstantiate(&runnable, graph, 0), "cudaGraphInstantiate");
+  check(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  for (int time = 0; time < times; ++time) check(cudaGraphLaunch(runnable, stream(index)), "cudaGraphLaunch");
+  check(cudaGraphExecDestroy(runnable), "cudaGraphExecDestroy");  // what runs of it goes on
+}
+
+void Actor::settle() {
   check(cudaSetDevice(device()), "cudaSetDevice");
   for (const cudaStream_t one : streams_) check(cudaStreamSynchronize(one), "cudaStreamSynchronize");
+}
+
+void Actor::compare(const Expected::Buffers& expected) {
+  settle();
   for (std::size_t index = 0; index < buffers_.size() && problem_.empty(); ++index) {
     std::vector<std::byte> whole(program_.buffer_bytes + 2 * kGuardBytes, std::byte{kGuardValue});
     std::ranges::copy(expected[index], whole.begin() + kGuardBytes);

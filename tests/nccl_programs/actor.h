@@ -36,6 +36,10 @@ class Actor {
   void copy(const Copy& copy);
   void set(const Set& set);
   void wait(const Wait& wait, const std::vector<std::uint64_t>& checksums);
+  // What is put on the stream until replay() goes into a graph, which then runs so often.
+  void begin_capture(int stream);
+  void replay(int stream, int times);
+  void settle();  // until all its streams are done
   // Of all buffers and what lies around them, when everything has ended.
   void compare(const Expected::Buffers& expected);
 

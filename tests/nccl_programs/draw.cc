@@ -145,6 +145,32 @@ class Draw {
     program_.steps.emplace_back(std::move(making));
   }
 
+  // Ranks of the parent keep their places, newcomers come after them.
+  void add_grow() {
+    const int parent = any_of(alive_);
+    std::vector<int> newcomers;
+    const auto& members = program_.comms[static_cast<std::size_t>(parent)];
+    for (int player = 0; player < static_cast<int>(program_.players.size()); ++player)
+      if (std::ranges::find(members, player) == members.end()) newcomers.push_back(player);
+    if (newcomers.empty()) return;
+    shuffle(newcomers);
+    newcomers.resize(1 + random_.below(newcomers.size()));
+    Making making{.how = How::grow, .parent = parent, .callers = members};
+    making.callers.insert(making.callers.end(), newcomers.begin(), newcomers.end());
+    making.giver = below(members.size());
+    making.is_grouped = one_in(2);
+    making.is_blocking = !one_in(4);
+    making.comms.assign(making.callers.size(), new_comm(making.callers));
+    program_.steps.emplace_back(std::move(making));
+  }
+
+  void add_quitting(int comm) {
+    if (size_of(comm) < 2) return add_ending(comm);
+    std::erase(alive_, comm);
+    program_.steps.emplace_back(
+        Quitting{.comm = comm, .rank = below(program_.comms[static_cast<std::size_t>(comm)].size())});
+  }
+
   void add_ending(int comm) {
     std::erase(alive_, comm);
     Ending ending{.comm = comm};
@@ -157,8 +183,8 @@ class Draw {
     const bool has_room = program_.comms.size() < kCommsMax;
     if (draw == 0 && has_room) return add_init();
     if (draw == 1 && has_room) return add_split();
-    if (draw == 2 && has_room) return add_shrink();
-    if (draw == 3 && alive_.size() > 1) return add_ending(any_of(alive_));
+    if (draw == 2 && has_room) return one_in(2) ? add_shrink() : add_grow();
+    if (draw == 3 && alive_.size() > 1) return one_in(2) ? add_ending(any_of(alive_)) : add_quitting(any_of(alive_));
     if (draw < 6) return add_local();
     if (draw < 8) return add_wait();
     if (validity_ == Validity::has_wrong_calls && draw < 14) return add_wrong();
@@ -203,7 +229,19 @@ class Draw {
     }
     const int count = one_in(2) ? 1 : 1 + below(kCallsInGroup);
     for (int index = 0; index < count; ++index) group.calls.push_back(draw_call(buffers));
+    if (count == 1 && one_in(4)) capture(group);
     program_.steps.emplace_back(std::move(group));
+  }
+
+  // The default stream of a device cannot be captured. Sums that change their own inputs are exact once.
+  void capture(Group& group) {
+    const Call& call = group.calls[0];
+    bool is_in_place = false;
+    for (const Seat& seat : call.seats) {
+      if (program_.streams[static_cast<std::size_t>(seat.stream)] == StreamKind::legacy) return;
+      is_in_place = is_in_place || seat.in.buffer == seat.out.buffer;
+    }
+    group.replays = reduces(call.kind) && is_in_place ? 1 : 1 + below(3);
   }
 
   Call draw_call(std::vector<std::vector<int>>& buffers) {

@@ -146,6 +146,9 @@ bool run_group(Model& model, Group& group, bool may_change) {
     model.apply_filling(call);
     if (!model.run(call)) return false;
   }
+  for (int again = 1; again < group.replays; ++again)
+    for (const Call& call : group.calls)
+      if (!model.run(call)) return false;
   return true;
 }
 

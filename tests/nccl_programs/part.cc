@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/nccl_programs/actor.h"
+#include "tests/nccl_programs/quitting.h"
 #include "tests/nccl_programs/wrong.h"
 
 namespace tutti::programs {
@@ -15,7 +16,7 @@ namespace {
 
 bool needs_identifier(const Step& step) {
   const auto* making = std::get_if<Making>(&step);
-  return making != nullptr && making->parent < 0;
+  return making != nullptr && (making->parent < 0 || making->how == How::grow);
 }
 
 // A rank of a communicator that this thread plays.
@@ -87,6 +88,18 @@ class Part {
       check(ncclCommDestroy(comm), "ncclCommDestroy");
       comm = nullptr;
     }
+  }
+
+  void run(const Quitting& quitting) {
+    std::vector<Quitter> quitters;
+    for (const Turn& turn : turns_of(members(quitting.comm))) {
+      turn.actor->settle();
+      ncclComm_t& comm = turn.actor->comm(quitting.comm);
+      quitters.push_back({.comm = comm, .device = turn.actor->device(), .aborts = turn.rank == quitting.rank});
+      comm = nullptr;
+    }
+    const std::string problem = quit(quitters);
+    if (!problem.empty() && problem_.empty()) problem_ = fmt::format("step {}: {}", step_, problem);
   }
 
   void run(const WrongCall& wrong) {
@@ -161,6 +174,14 @@ class Part {
         return check(ncclCommSplit(turn.actor->comm(making.parent), making.colors[at], making.keys[at], handle,
                                    making.keys[0] % 2 == 0 ? &config : nullptr),
                      "ncclCommSplit");
+      case How::grow: {
+        const ncclUniqueId id = identifier();
+        const ncclComm_t parent = turn.actor->comm(making.parent);
+        const bool has_identifier = parent == nullptr || turn.rank == making.giver;
+        return check(ncclCommGrow(parent, size, has_identifier ? &id : nullptr, parent == nullptr ? turn.rank : -1,
+                                  handle, &config),
+                     "ncclCommGrow");
+      }
       case How::shrink: break;
     }
     std::vector<int> excluded = making.excluded;
@@ -172,7 +193,7 @@ class Part {
   void inspect(const Making& making, const Turn& turn) {
     const int number = making.comms[static_cast<std::size_t>(turn.rank)];
     // Until that is done, the one that it is made from takes no calls either.
-    if (making.parent >= 0) await(turn.actor->comm(making.parent));
+    if (making.parent >= 0 && turn.actor->comm(making.parent) != nullptr) await(turn.actor->comm(making.parent));
     if (number < 0 || !problem_.empty()) return;
     const ncclComm_t comm = turn.actor->comm(number);
     await(comm);
@@ -210,6 +231,8 @@ class Part {
     for (const Issue& issue : issues) count += halves_of(issue);
     if (count == 0) return;
     const int depth = count > 1 ? std::max(group.depth, 1) : group.depth;
+    for (const Issue& issue : issues)
+      if (group.replays > 0) issue.turn.actor->begin_capture(seat_of(issue).stream);
     // Nested groups are nothing of their own.
     for (int level = 0; level < depth; ++level) check(ncclGroupStart(), "ncclGroupStart");
     for (const Issue& issue : issues) {
@@ -219,6 +242,8 @@ class Part {
       if (depth > 1) check(ncclGroupEnd(), "ncclGroupEnd");
     }
     for (int level = 0; level < depth; ++level) check(ncclGroupEnd(), "ncclGroupEnd");
+    for (const Issue& issue : issues)
+      if (group.replays > 0) issue.turn.actor->replay(seat_of(issue).stream, group.replays);
     for (const Issue& issue : issues)
       if (issue.call->scalar != Scalar::none)
         check(ncclRedOpDestroy(issue.op, issue.turn.actor->comm(issue.call->comm)), "ncclRedOpDestroy");

@@ -54,7 +54,8 @@ std::size_t out_elements(const Call& call, int rank, int size) {
 }
 
 bool can_be_dropped(const Step& step) {
-  return !std::holds_alternative<Making>(step) && !std::holds_alternative<Ending>(step);
+  return !std::holds_alternative<Making>(step) && !std::holds_alternative<Ending>(step) &&
+         !std::holds_alternative<Quitting>(step);
 }
 
 Program without(Program program, const std::vector<std::size_t>& steps) {
@@ -107,8 +108,8 @@ struct Text {
   const Program& program;
 
   std::string operator()(const Making& making) const {
-    constexpr std::array<const char*, 6> kHow = {"init all",           "init rank", "init rank config",
-                                                 "init rank scalable", "split",     "shrink"};
+    constexpr std::array<const char*, 7> kHow = {
+        "init all", "init rank", "init rank config", "init rank scalable", "split", "shrink", "grow"};
     return fmt::format("{} of {}: players {} get {} (colors {}, keys {}, excluded {}){}{}",
                        kHow[static_cast<std::size_t>(making.how)], making.parent, making.callers, making.comms,
                        making.colors, making.keys, making.excluded, making.is_blocking ? "" : " non-blocking",
@@ -132,6 +133,7 @@ struct Text {
   std::string operator()(const Group& group) const {
     std::string text = fmt::format("group depth {}{}{}", group.depth, group.is_by_call ? "" : " by player",
                                    group.sets_device ? "" : " any device");
+    if (group.replays > 0) text += fmt::format(" captured, runs {} times", group.replays);
     for (const Call& call : group.calls) text += "\n      " + (*this)(call);
     return text;
   }
@@ -147,6 +149,9 @@ struct Text {
     return fmt::format("player {} waits for stream {} (way {})", wait.player, wait.stream, static_cast<int>(wait.kind));
   }
   std::string operator()(const Ending& ending) const { return fmt::format("comm {} ends", ending.comm); }
+  std::string operator()(const Quitting& quitting) const {
+    return fmt::format("rank {} of comm {} aborts it", quitting.rank, quitting.comm);
+  }
   std::string operator()(const WrongCall& wrong) const {
     return fmt::format("wrong call on comm {}: {}{}", wrong.comm, name_of(wrong.wrong),
                        wrong.is_grouped ? ", grouped" : "");

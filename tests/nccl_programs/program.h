@@ -78,9 +78,10 @@ struct Group {
   int depth = 0;           // of nested groups; 0: none where none is needed
   bool is_by_call = true;  // otherwise by player first
   bool sets_device = true;
+  int replays = 0;  // of the graph that the streams are captured into, which has one call; 0: they are not captured
 };
 
-enum class How : std::uint8_t { init_all, init_rank, init_rank_config, init_rank_scalable, split, shrink };
+enum class How : std::uint8_t { init_all, init_rank, init_rank_config, init_rank_scalable, split, shrink, grow };
 
 // Communicators that come into being together.
 struct Making {
@@ -91,6 +92,7 @@ struct Making {
   std::vector<int> colors = {};   // of each caller
   std::vector<int> keys = {};
   std::vector<int> excluded = {};  // ranks of the parent
+  int giver = 0;                   // of a grow: the rank of the parent that has the identifier
   bool is_blocking = true;
   bool is_grouped = false;
 };
@@ -123,6 +125,12 @@ struct Wait {
 struct Ending {
   int comm = 0;
   std::vector<bool> finalizes = {};  // by rank, before it is destroyed
+};
+
+// One member aborts a communicator in which the others wait for it.
+struct Quitting {
+  int comm = 0;
+  int rank = 0;
 };
 
 enum class Wrong : std::uint8_t {
@@ -162,7 +170,7 @@ struct WrongCall {
   bool is_grouped = false;
 };
 
-using Step = std::variant<Making, Group, Copy, Set, Wait, Ending, WrongCall>;
+using Step = std::variant<Making, Group, Copy, Set, Wait, Ending, Quitting, WrongCall>;
 
 struct Program {
   std::uint64_t seed = 0;
