@@ -77,12 +77,15 @@ bool Actor::is_ordered_anyway(int before, int after) const {
 }
 
 void Actor::follow(int before, int after) {
-  if (before == after || is_ordered_anyway(before, after)) return;
+  if (before == after) return;
+  const bool is_ordered = is_ordered_anyway(before, after);
+  if (is_ordered && program_.streams[static_cast<std::size_t>(after)] != StreamKind::legacy) return;
   cudaEvent_t event = nullptr;
   check(cudaSetDevice(device()), "cudaSetDevice");
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-  check(cudaEventRecord(event, stream(before)), "cudaEventRecord");
-  check(cudaStreamWaitEvent(stream(after), event, 0), "cudaStreamWaitEvent");
+  // Calls that have nothing to do put nothing on the default stream, which then orders nothing: the event does.
+  check(cudaEventRecord(event, stream(is_ordered ? after : before)), "cudaEventRecord");
+  if (!is_ordered) check(cudaStreamWaitEvent(stream(after), event, 0), "cudaStreamWaitEvent");
   check(cudaEventDestroy(event), "cudaEventDestroy");  // what waits for it goes on waiting
 }
 
