@@ -67,6 +67,19 @@ TEST_F(BySlurm, TasksOfOneHostMeetWithoutANetwork) {
   EXPECT_EQ(answers_in(ending.output), answers_of("srun", {"host0"}, 3)) << ending.output;
 }
 
+// The command of job scripts everywhere, on virtual devices.
+TEST_F(BySlurm, ThePerfToolsMeasureAcrossHosts) {
+  for (const char* way : {"--mpi=none", "--mpi=pmi2"}) {
+    if (way == std::string("--mpi=pmi2") && !has_way("pmi2")) continue;
+    const std::string tool = std::string(TUTTI_PROGRAMS) + "/all_reduce_perf";
+    const Ending ending = slurm_->run({"srun", way, "--ntasks-per-node=1", "-N2", tool, "-b", "1K", "-e", "64K", "-f",
+                                       "8", "-n", "2", "-t", "1", "-g", "2"});
+    EXPECT_EQ(ending.exit_code, 0) << ending.output;
+    for (const char* part : {"on      host0 device  0", "on      host1 device  1", "Out of bounds values : 0 OK"})
+      EXPECT_NE(ending.output.find(part), std::string::npos) << ending.output;
+  }
+}
+
 TEST_F(BySlurm, TheShellOfAnAllocationIsNoRank) {
   const Ending ending = slurm_->run({"salloc", "-n4", who()});
   EXPECT_EQ(ending.exit_code, 0) << ending.output;
