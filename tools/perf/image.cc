@@ -108,7 +108,9 @@ Status upload(const Image& image, std::byte* memory) {
     TUTTI_TRY(of_cuda(cudaMemcpy(memory + image.begin() + first, filled.data(), size, cudaMemcpyHostToDevice),
                       "cudaMemcpy to the device"));
   }
-  return {};
+  // A copy from memory that is not pinned returns when it has been staged: the bytes may still be on their way, and the
+  // streams that are measured do not wait for the default stream.
+  return of_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
 }
 
 Result<Image::Difference> compare(const Image& image, const std::byte* memory) {
