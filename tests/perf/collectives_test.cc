@@ -119,7 +119,8 @@ TEST_F(Alltoallv, SaysWhatIsWrongWithTheMatrix) {
       {run_with("16 16\n16 16\n", "-b 4K -e 8K -g 2"), "give -b and -e the same value"},
       {run_with("0 1M\n0 0\n", "-b 4K -e 4K -g 2"), "'1M' is no number of bytes"},
       {run_with("0 8192\n0 0\n", "-b 4K -e 4K -g 2"), "the traffic matrix needs buffers of 8192 bytes"},
-      {perf("alltoallv", "-g 2", {{"NCCL_TESTS_ALLTOALLV_MATRIX_FILE", "/nowhere"}}), "cannot read the traffic matrix"},
+      {perf("alltoallv", "-g 2", {{"NCCL_TESTS_ALLTOALLV_MATRIX_FILE", "/nowhere"}}),
+       "the traffic matrix of NCCL_TESTS_ALLTOALLV_MATRIX_FILE: cannot read /nowhere"},
       {perf("alltoallv", "-g 2", {{"NCCL_TESTS_ALLTOALLV_SPREAD", "2"}}),
        "NCCL_TESTS_ALLTOALLV_SPREAD=2: give a number"},
   };

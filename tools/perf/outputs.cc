@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <numeric>
 
 #include "base/text.h"
@@ -23,6 +21,7 @@
 #include "tools/perf/report/html.h"
 #include "tools/perf/report/markdown.h"
 #include "tools/perf/report/results_json.h"
+#include "tools/perf/report/text_file.h"
 
 namespace tutti::perf {
 
@@ -44,14 +43,8 @@ Result<std::string> create_new(const std::string& path) {
 
 // JSON of ours or of nccl-tests, or the table that either of them prints.
 Result<Run> read_any(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))  // which a stream opens, and throws when it is read
-    return invalid_argument(fmt::format("cannot read {}: it is a folder", path));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return invalid_argument(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  const std::string content{std::istreambuf_iterator<char>(file), {}};
-  const std::string_view trimmed = text::trim(content);
-  Result<Run> run = trimmed.starts_with('{') ? parse_run(content) : parse_table(content);
+  TUTTI_ASSIGN(const std::string content, read_text(path));
+  Result<Run> run = text::trim(content).starts_with('{') ? parse_run(content) : parse_table(content);
   if (!run) return run.status().while_doing(path);
   return run;
 }
@@ -59,15 +52,6 @@ Result<Run> read_any(const std::string& path) {
 Status try_writing(const std::string& path) {
   if (path.empty()) return {};
   const std::ofstream file(path, std::ios::app);
-  if (file) return {};
-  return invalid_argument(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-}
-
-Status write_text(const std::string& path, const std::string& content) {
-  if (path.empty()) return {};
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << content;
-  file.close();
   if (file) return {};
   return invalid_argument(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
@@ -99,10 +83,11 @@ Status Outputs::open(const Options& options) {
 }
 
 Status Outputs::write(const Run& run, const Options& options) {
-  if (!json_path_.empty()) TUTTI_TRY(write_run(run, json_path_));
-  TUTTI_TRY(write_text(options.csv, options.csv.empty() ? "" : csv_report(run)));
-  TUTTI_TRY(write_text(options.report, options.report.empty() ? "" : html_report(run, overlays_)));
-  return write_text(options.markdown, options.markdown.empty() ? "" : markdown_report(run));
+  if (!json_path_.empty()) TUTTI_TRY(write_text(json_path_, json_text(run)));
+  if (!options.csv.empty()) TUTTI_TRY(write_text(options.csv, csv_report(run)));
+  if (!options.report.empty()) TUTTI_TRY(write_text(options.report, html_report(run, overlays_)));
+  if (!options.markdown.empty()) TUTTI_TRY(write_text(options.markdown, markdown_report(run)));
+  return {};
 }
 
 Result<Judgement> Outputs::judge(Run& run, const Options& options) const {

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "base/text.h"
+#include "tools/perf/report/text_file.h"
 
 namespace tutti::perf {
 
@@ -53,14 +51,9 @@ Result<Traffic> Traffic::parse(std::string_view content, const std::string& name
 }
 
 Result<Traffic> Traffic::read(const std::string& path, double scale) {
-  std::error_code ignored;
-  std::ifstream file(path, std::ios::binary);
-  // A stream opens folders too, and throws when they are read.
-  if (!file || std::filesystem::is_directory(path, ignored))
-    return invalid_argument(
-        fmt::format("cannot read the traffic matrix {}; see NCCL_TESTS_ALLTOALLV_MATRIX_FILE", path));
-  const std::string content{std::istreambuf_iterator<char>(file), {}};
-  return parse(content, path, scale);
+  const auto content = read_text(path);
+  if (!content) return content.status().while_doing("the traffic matrix of NCCL_TESTS_ALLTOALLV_MATRIX_FILE");
+  return parse(*content, path, scale);
 }
 
 std::uint64_t Traffic::bytes(int source, int target, int ranks, std::uint64_t total_bytes) const {

@@ -1,10 +1,7 @@
 #include "tools/perf/report/results_json.h"
 
-#include <cerrno>
 #include <cmath>
-#include <fstream>
 #include <iterator>
-#include <system_error>
 
 namespace tutti::perf {
 
@@ -149,14 +146,6 @@ std::string json_text(const Run& run) {
     text += "\n  ]";
   }
   return text + "\n}\n";
-}
-
-Status write_run(const Run& run, const std::string& path) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << json_text(run);
-  file.close();
-  if (file) return {};
-  return invalid_argument(path + ": cannot be written: " + std::generic_category().message(errno));
 }
 
 }  // namespace tutti::perf

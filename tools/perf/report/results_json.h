@@ -20,10 +20,4 @@ std::string json_text(const Run& run);
 // results[3].out_of_place.time: expected a number, found "x".
 Result<Run> parse_run(std::string_view text);
 
-// The same of a file, with its name in front of failures.
-Result<Run> read_run(const std::string& path);
-
-// Replaces what is there: whoever must not lose a file looks before.
-Status write_run(const Run& run, const std::string& path);
-
 }  // namespace tutti::perf

@@ -1,10 +1,8 @@
 #include "tools/perf/report/results_json.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -168,23 +166,6 @@ TEST(ResultsJson, SurvivesTextsThatAreNoUtf8) {
   const auto again = parse_run(json_text(run));
   ASSERT_TRUE(again) << again.status().text();
   EXPECT_EQ(again->setup.processor, "bad \xef\xbf\xbd\xef\xbf\xbd bytes \"quoted\" \n");
-}
-
-TEST(ResultsJson, FilesAreReadAndFailuresNameThem) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / ("results_json_" + std::to_string(::getpid()));
-  std::filesystem::create_directory(folder);
-  const std::string path = folder / "run.json";
-  ASSERT_TRUE(write_run(invented_run(), path));
-  const auto run = read_run(path);
-  ASSERT_TRUE(run) << run.status().text();
-  EXPECT_EQ(*run, invented_run());
-  std::ofstream(path) << "{";
-  EXPECT_EQ(read_run(path).status().text(), path + ": this is no JSON: something is wrong at byte 2 of 1");
-  const std::string nowhere = folder / "no" / "run.json";
-  EXPECT_EQ(read_run(nowhere).status().text(), nowhere + ": cannot be opened: No such file or directory");
-  EXPECT_EQ(write_run({}, nowhere).text(), nowhere + ": cannot be written: No such file or directory");
-  EXPECT_FALSE(read_run(folder));
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

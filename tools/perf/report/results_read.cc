@@ -1,12 +1,9 @@
 // Reading runs back, from files of ours and of nccl-tests.
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <limits>
-#include <system_error>
 
 #include "tools/perf/report/json_place.h"
 #include "tools/perf/report/results_json.h"
@@ -14,8 +11,6 @@
 namespace tutti::perf {
 
 namespace {
-
-constexpr std::size_t kFileBytesMax = 256u << 20;  // a million iterations are a tenth of it
 
 // We write null for what is no number, so a field that must be there reads as such and not as zero.
 void read_measured(const JsonPlace& place, double& target) {
@@ -187,21 +182,6 @@ Result<Run> parse_run(std::string_view text) {
   Status failure;
   Run run = run_of(JsonPlace(document, failure));
   TUTTI_TRY(failure);
-  return run;
-}
-
-Result<Run> read_run(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return invalid_argument(path + ": cannot be opened: " + std::generic_category().message(errno));
-  const auto size = static_cast<std::streamoff>(file.tellg());
-  if (size < 0 || static_cast<std::uint64_t>(size) > kFileBytesMax) {
-    return invalid_argument(fmt::format("{}: is no file of at most {} bytes", path, kFileBytesMax));
-  }
-  std::string text(static_cast<std::size_t>(size), '\0');
-  file.seekg(0);
-  if (!file.read(text.data(), size)) return invalid_argument(path + ": cannot be read; is it a folder?");
-  auto run = parse_run(text);
-  if (!run) return run.status().while_doing(path);
   return run;
 }
 
