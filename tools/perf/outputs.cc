@@ -28,7 +28,6 @@ namespace tutti::perf {
 namespace {
 
 constexpr int kNamesMax = 10000;
-constexpr double kFarOff = 2;  // where estimate and measurement disagree
 
 // A name that no file has yet: FILE, FILE.0, FILE.1 and so on. The file is made, so that nobody else takes it.
 Result<std::string> create_new(const std::string& path) {
@@ -130,7 +129,7 @@ void add_explanation(const Row& row, std::vector<std::string>& lines) {
   if (row.plan) lines.push_back(fmt::format("  {}", *row.plan));
   if (!row.estimate_us || !row.out_of_place) return;
   const double ratio = row.out_of_place->time_us / *row.estimate_us;
-  const bool is_far = ratio > kFarOff || ratio < 1 / kFarOff;
+  const bool is_far = ratio > kEstimateFactorMax || ratio < 1 / kEstimateFactorMax;
   lines.push_back(fmt::format("  estimate {}, measured {}: {:.2f} times as long{}",
                               text::seconds_text(*row.estimate_us * 1e-6),
                               text::seconds_text(row.out_of_place->time_us * 1e-6), ratio,

@@ -12,7 +12,6 @@ namespace tutti::perf {
 
 namespace {
 
-constexpr double kFactorMax = 2;
 // Every rank at every size is asked, so that each single one must be far from chance.
 constexpr double kStragglerChance = 0.01;
 constexpr double kStragglerDelay = 0.05;   // being the slowest by less harms nobody
@@ -151,9 +150,9 @@ std::vector<std::string> remarks_of(const Run& run) {
   for (const CurvePair& pair : pairs) {
     for (const SizeCurve* curve : pair.both()) {
       add_estimates(
-          *curve, pair.label, [](double factor) { return factor > kFactorMax; }, remarks);
+          *curve, pair.label, [](double factor) { return factor > kEstimateFactorMax; }, remarks);
       add_estimates(
-          *curve, pair.label, [](double factor) { return factor < 1 / kFactorMax; }, remarks);
+          *curve, pair.label, [](double factor) { return factor < 1 / kEstimateFactorMax; }, remarks);
     }
   }
   for (const CurvePair& pair : pairs) add_stragglers(run, pair, remarks);
