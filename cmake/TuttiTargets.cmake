@@ -112,7 +112,7 @@ endfunction()
 function(tutti_combined_library)
   add_library(tutti SHARED ${PROJECT_SOURCE_DIR}/src/tutti.cc)
   foreach(folder IN LISTS TUTTI_FOLDERS)
-    if(folder STREQUAL "sim")  # linked by tests only
+    if(folder MATCHES "^(sim|launch)$")  # linked by tests only, and by the command only
       continue()
     endif()
     target_sources(tutti PRIVATE $<TARGET_OBJECTS:tutti_${folder}>)

@@ -1,0 +1,91 @@
+// A stream of messages between the launcher and an agent, over pipes, a socket or ssh, on the thread of a loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/bytes.h"
+#include "os/event_loop.h"
+#include "tutti/status.h"
+
+namespace tutti::launch {
+
+// Bytes both ways that never block.
+class Duct {
+ public:
+  virtual ~Duct() = default;
+  // As much as goes now, 0 when nothing does. The end of the stream is peer_lost.
+  virtual Result<std::size_t> read(std::span<std::byte> space) = 0;
+  virtual Result<std::size_t> write(std::span<const std::byte> bytes) = 0;
+  virtual bool wants_write() const { return false; }  // even when there is nothing new, as encryption does
+  virtual int read_fd() const = 0;
+  virtual int write_fd() const = 0;  // may be the same
+};
+
+// Two pipes or one socket. The descriptors become non-blocking.
+std::unique_ptr<Duct> create_pipe_duct(os::FileDescriptor input, os::FileDescriptor output);
+
+// Whoever greets writes kGreeting first: what a login shell prints before it is skipped and kept for messages.
+inline constexpr std::string_view kGreeting = "\ntutti-agent-1\n";
+
+enum class Greets : std::uint8_t { no, writes, expects };
+
+class Channel {
+ public:
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    virtual void take(Channel& channel, std::span<const std::byte> envelope) = 0;  // behind its length
+    virtual void end(Channel& channel, const Status& why) = 0;                     // once; nothing comes after it
+    virtual void drained(Channel&) {}  // queued_bytes() has fallen below kQueueLow after it was above kQueueHigh
+  };
+  static constexpr std::size_t kQueueHigh = std::size_t{4} << 20;
+  static constexpr std::size_t kQueueLow = std::size_t{1} << 20;
+  static constexpr std::size_t kNoiseMax = std::size_t{64} << 10;  // before the greeting; more is no agent
+
+  Channel(os::EventLoop& loop, std::unique_ptr<Duct> duct, Greets greets, Owner& owner);
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+  ~Channel();
+
+  Status start();
+  void send(Bytes encoded);           // as encode() makes it; written from the loop
+  void set_reading(bool is_reading);  // off: what comes stays in the kernel
+  void finish();                      // ends the outgoing stream once all is written
+  std::size_t queued_bytes() const { return queued_bytes_; }
+  bool is_full() const { return queued_bytes_ > kQueueHigh; }
+  const std::string& noise() const { return noise_; }  // what came before the greeting
+  bool has_greeted() const { return has_greeted_; }
+
+ private:
+  void advance_reading();
+  void advance_writing();
+  Status take_bytes(std::span<const std::byte> bytes);
+  Status take_messages();
+  void update_interest();
+  void fail(const Status& why);
+
+  os::EventLoop& loop_;
+  std::unique_ptr<Duct> duct_;
+  Owner& owner_;
+  bool has_greeted_ = false;
+  std::string noise_;
+  Bytes incoming_;         // a message that has not come whole
+  std::size_t taken_ = 0;  // of it
+  std::deque<Bytes> outgoing_;
+  std::size_t front_written_ = 0;
+  std::size_t queued_bytes_ = 0;
+  bool was_full_ = false;
+  bool is_reading_ = true;
+  bool is_finishing_ = false;
+  bool has_ended_ = false;
+  os::EventLoop::Watch read_watch_ = {};
+  os::EventLoop::Watch write_watch_ = {};
+};
+
+}  // namespace tutti::launch
