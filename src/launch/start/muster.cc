@@ -163,10 +163,15 @@ void Muster::report_progress() {
   listener_.say(waiting_text(hellos_.size(), missing()));
 }
 
-void Muster::finish(const Status& status) {
-  if (std::exchange(is_done_, true)) return;
+void Muster::cancel() {
+  is_done_ = true;
   loop_.cancel(progress_timer_);
   loop_.cancel(deadline_timer_);
+}
+
+void Muster::finish(const Status& status) {
+  if (is_done_) return;
+  cancel();
   // From the loop: whoever is told takes the crew apart, which may be calling right now.
   loop_.call_later([done = listener_.done, status] { done(status); });
 }

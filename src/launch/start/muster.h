@@ -35,7 +35,7 @@ class Muster {
   const Hello& hello_of(HostIndex host) const { return *hellos_[host]; }  // once it is done
   bool has_answered(HostIndex host) const { return hellos_[host].has_value(); }
   std::vector<HostIndex> below(HostIndex host) const;  // it and all that were started through it
-  void cancel() { finish({}); }                        // nobody wants to know any more
+  void cancel();                                       // nobody wants to know any more
   const SlurmStep* step() const { return step_.get(); }
 
  private:
