@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include "base/knobs.h"
@@ -55,6 +56,8 @@ Result<std::unique_ptr<SlurmStep>> SlurmStep::start(os::EventLoop& loop, const S
 SlurmStep::~SlurmStep() {
   if (courier_) courier_->on_data({});
 }
+
+void SlurmStep::cancel() const { srun_->signal(SIGTERM); }
 
 Status SlurmStep::open(const Settings& settings, const std::vector<std::string>& agent_words) {
   TUTTI_ASSIGN(const Knobs knobs, Knobs::read(os::environment_variable));

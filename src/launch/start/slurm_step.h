@@ -26,6 +26,7 @@ class SlurmStep {
   SlurmStep& operator=(const SlurmStep&) = delete;
   ~SlurmStep();
 
+  void cancel() const;  // and with it what runs in it
   bool has_ended() const { return srun_->end().has_value(); }
 
  private:
