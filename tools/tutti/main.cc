@@ -30,6 +30,7 @@ void add_commands(CLI::App& root, Commands& commands) {
   add_meet_command(root, commands);
   add_inspect_command(root, commands);
   add_diagnose_command(root, commands);
+  add_agent_command(root, commands);
   add_perf_command(root, commands);
   add_completion_command(root, commands);
   add_manual_command(root, commands);
