@@ -84,7 +84,10 @@ std::vector<std::string> Muster::words_for(HostIndex host) const {
 }
 
 Branch Muster::branch_of(const Bough& bough) const {
-  Branch branch{.host = bough.host, .name = settings_.layout.hosts[bough.host].name, .words = words_for(bough.host)};
+  Branch branch{.host = bough.host,
+                .name = settings_.layout.hosts[bough.host].name,
+                .words = words_for(bough.host),
+                .branches = {}};
   for (const Bough& below : bough.boughs) branch.branches.push_back(branch_of(below));
   return branch;
 }
