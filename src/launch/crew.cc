@@ -45,7 +45,8 @@ void Crew::add(Link link, const std::vector<HostIndex>& hosts) {
   raw->program = std::move(link.program);
   raw->way = link.way;
   raw->root = hosts.front();
-  raw->channel = std::make_unique<Channel>(loop_, std::move(link.duct), link.greets, *this);
+  Owner& owner = *this;  // here, where that is known
+  raw->channel = std::make_unique<Channel>(loop_, std::move(link.duct), link.greets, owner);
   if (raw->program) raw->program->on_end([this, raw] { program_ended(*raw); });
   lines_.push_back(std::move(line));
   for (const HostIndex host : hosts) {
@@ -75,8 +76,8 @@ std::size_t Crew::queued_bytes(HostIndex host) const {
 }
 
 bool Crew::has_queued() const {
-  return std::ranges::any_of(
-      lines_, [](const auto& line) { return !line->has_ended && line->channel->queued_bytes() > 0; });
+  return std::ranges::any_of(lines_,
+                             [](const auto& line) { return !line->has_ended && line->channel->queued_bytes() > 0; });
 }
 
 void Crew::set_reading(bool is_reading) {

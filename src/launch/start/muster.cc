@@ -64,7 +64,10 @@ Status Muster::start_here(HostIndex host) {
 std::vector<std::string> Muster::words_for(HostIndex host) const { return ssh_command(settings_, host); }
 
 Branch Muster::branch_of(const Bough& bough) const {
-  Branch branch{.host = bough.host, .name = settings_.layout.hosts[bough.host].name, .words = words_for(bough.host)};
+  Branch branch{.host = bough.host,
+                .name = settings_.layout.hosts[bough.host].name,
+                .words = words_for(bough.host),
+                .branches = {}};
   for (const Bough& below : bough.boughs) branch.branches.push_back(branch_of(below));
   return branch;
 }
