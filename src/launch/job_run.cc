@@ -73,6 +73,10 @@ void JobRun::mustered(const Status& status) {
   failure_ = status;
   if (failure_) failure_ = form_world(settings_.layout, 0);
   if (!failure_) return close();
+  if (settings_.verbosity > 0) {
+    say(fmt::format("all {} hosts have answered after {:.3f} s", crew_.host_count(),
+                    static_cast<double>(os::now().ns - roll_.status().started.ns) / 1e9));
+  }
   beat();
   if (!settings_.timeout) return;
   timeout_timer_ = loop_.call_at(Deadline::after(os::now(), *settings_.timeout).at, [this] {
