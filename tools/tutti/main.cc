@@ -33,6 +33,7 @@ void add_commands(CLI::App& root, Commands& commands, const std::vector<std::str
   add_meet_command(root, commands);
   add_inspect_command(root, commands);
   add_diagnose_command(root, commands);
+  add_agent_command(root, commands);
   add_perf_command(root, commands);
   add_completion_command(root, commands);
   add_manual_command(root, commands);
