@@ -146,6 +146,15 @@ Measure Verdict::timed_out(std::chrono::seconds limit, Time now) {
                .text = fmt::format("ended because the job reached its time limit of {} s (--timeout)", limit.count())});
 }
 
+Measure Verdict::output_lost(const Status& why, Time now) {
+  sentence_.clear();
+  if (is_over() || cause_) return Measure::none;
+  sentence_ = fmt::format("{}ending {}, because output is lost", kWho, ranks_text(ranks_with(Fate::running)));
+  return stop({.at = now,
+               .code = why.code() == Code::peer_lost ? kSignalCodeBase + SIGPIPE : kOutputLostCode,
+               .text = fmt::format("ended because output was lost: {}", why.text())});
+}
+
 std::optional<Verdict::Culprit> Verdict::culprit() const { return cause_ ? cause_->culprit : std::nullopt; }
 
 std::vector<std::string> Verdict::report(const std::vector<std::string>& last_lines) const {

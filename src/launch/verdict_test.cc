@@ -224,6 +224,26 @@ TEST_F(VerdictTest, ATimeoutIs124) {
   EXPECT_EQ(verdict.report({})[0], "tutti run: ended because the job reached its time limit of 60 s (--timeout)");
 }
 
+TEST_F(VerdictTest, OutputThatNobodyReadsEndsTheJob) {
+  EXPECT_EQ(verdict.output_lost({Code::peer_lost, "nobody reads stdout any more"}, at_ms(100)), Measure::stop);
+  EXPECT_EQ(verdict.sentence(), "tutti run: ending ranks 0-7, because output is lost");
+  end_all_others();
+  EXPECT_EQ(verdict.exit_code(), 141);
+  EXPECT_FALSE(verdict.culprit());
+  EXPECT_EQ(verdict.report({})[0], "tutti run: ended because output was lost: nobody reads stdout any more");
+}
+
+TEST_F(VerdictTest, AFullDiskEndsTheJob) {
+  EXPECT_EQ(verdict.output_lost({Code::out_of_memory, "cannot write to 'a'"}, at_ms(100)), Measure::stop);
+  EXPECT_EQ(verdict.exit_code(), 1);
+}
+
+TEST_F(VerdictTest, OutputThatIsLostDuringAnEndChangesNothing) {
+  verdict.ended(exits(1, 7), at_ms(50));
+  EXPECT_EQ(verdict.output_lost({Code::peer_lost, "gone"}, at_ms(60)), Measure::none);
+  EXPECT_EQ(verdict.exit_code(), 7);
+}
+
 TEST_F(VerdictTest, ATimeoutDuringAnEndChangesNothing) {
   verdict.ended(exits(1, 7), at_ms(50));
   EXPECT_EQ(verdict.timed_out(seconds(60), at_ms(60'000)), Measure::none);
