@@ -66,7 +66,8 @@ Actions ElasticPolicy::host_lost(const std::string& host, std::string_view why, 
     if (worker.state != State::leaving) note_failure(worker.joined >= 0, text, now);
   }
   // A host that discovery does not name any more has been taken away, which is no fault of its own.
-  if (slots_.contains(host) && !blacklist_.has(host, now)) blacklist_.add(host, fmt::format("lost: {}", why), now);
+  const bool is_news = !lost.empty() || !blacklist_.has(host, now);
+  if (slots_.contains(host) && is_news) blacklist_.add(host, fmt::format("lost: {}", why), now);
   return decide(now);
 }
 
