@@ -59,6 +59,10 @@ void Crew::add(Link link, const std::vector<HostIndex>& hosts) {
 
 void Crew::forget(const std::vector<HostIndex>& hosts) {
   for (const HostIndex host : hosts) lines_of_hosts_[host] = nullptr;
+  // A line that leads to nobody is cut, so that whoever is still there notices.
+  for (const auto& line : lines_) {
+    if (std::ranges::find(lines_of_hosts_, line.get()) == lines_of_hosts_.end()) settle(*line);
+  }
 }
 
 void Crew::send(HostIndex host, const Message& message) {
@@ -153,7 +157,7 @@ void Crew::settle(Line& line) {
   for (HostIndex host = 0; host < host_count(); ++host) {
     if (lines_of_hosts_[host] == &line) hosts.push_back(host);
   }
-  forget(hosts);
+  for (const HostIndex host : hosts) lines_of_hosts_[host] = nullptr;
   Parting parting{.way = line.way,
                   .host = names_[line.root],
                   .agent_path = agent_path_,
