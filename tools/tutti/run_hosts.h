@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "launch/layout.h"
 #include "launch/settings.h"
@@ -13,6 +14,7 @@ namespace tutti::tool {
 struct Hosts {
   launch::Starter starter = launch::Starter::local;
   launch::Layout layout = {};
+  std::vector<launch::Host> all = {};  // those without ranks too
 };
 Result<Hosts> hosts_of(const RunOptions& options, const Surroundings& surroundings);
 

@@ -228,6 +228,7 @@ Result<Settings> settings_of(const RunOptions& options, const Surroundings& surr
   TUTTI_ASSIGN(Hosts hosts, hosts_of(options, surroundings));
   settings.starter = hosts.starter;
   settings.layout = std::move(hosts.layout);
+  settings.elastic.hosts = std::move(hosts.all);
   TUTTI_TRY(add_ways(options, surroundings, settings));
   TUTTI_ASSIGN(settings.job, name_of(options));
   settings.command = options.program;

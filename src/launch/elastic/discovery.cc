@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <csignal>
 
-#include "base/text.h"
 #include "launch/host_file.h"
+#include "launch/start/explanation.h"
 #include "os/clock.h"
 #include "os/error_text.h"
 
@@ -40,7 +40,6 @@ Status HostDiscovery::start() {
   const os::FileDescriptor theirs(ends[1]);
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
   text_.clear();
-  has_output_ended_ = false;
   TUTTI_ASSIGN(program_, Program::start(loop_, {.words = {"/bin/sh", "-c", settings_.script},
                                                 .environment = os::whole_environment(),
                                                 .output = theirs.get()}));
@@ -68,11 +67,11 @@ void HostDiscovery::read() {
   loop_.unwatch(output_watch_);  // all is there, or more than anybody needs
 }
 
-Status HostDiscovery::outcome() const {
+Status HostDiscovery::outcome() {
   const os::ProcessEnd& end = *program_->end();
   if (end.signal == 0 && end.code == 0) return {};
-  const std::string how =
-      end.signal != 0 ? fmt::format("it ended with signal {}", end.signal) : fmt::format("its exit code is {}", end.code);
+  const std::string how = end.signal != 0 ? fmt::format("it ended with signal {}", end.signal)
+                                          : fmt::format("its exit code is {}", end.code);
   const std::string said = last_line(program_->complaints());
   return {Code::invalid_usage, said.empty() ? how : fmt::format("{} ({})", how, said)};
 }
@@ -93,8 +92,8 @@ void HostDiscovery::end(const Status& status) {
     }
   }
   if (!result && !has_told_) {
-    listener_.say(fmt::format("the host discovery script '{}' failed: {}; the hosts stay as they were", settings_.script,
-                              result.text()));
+    listener_.say(fmt::format("the host discovery script '{}' failed: {}; the hosts stay as they were",
+                              settings_.script, result.text()));
   }
   has_told_ = !result;
   timer_ = loop_.call_at(Deadline::after(os::now(), settings_.pace).at, [this] {

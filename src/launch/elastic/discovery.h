@@ -18,18 +18,18 @@ namespace tutti::launch {
 
 inline constexpr std::size_t kDiscoveryBytesMax = std::size_t{16} << 20;
 
-// What the script has printed: a host a line, "gpu1:4", or "gpu1" alone with `slots_per_host`. No line at all means that
-// there are no hosts now. Pure.
+// What the script has printed: a host a line, "gpu1:4", or "gpu1" alone with `slots_per_host`. No line at all means
+// that there are no hosts now. Pure.
 Result<std::vector<Host>> parse_discovery(std::string_view text, int slots_per_host);
 
-// On the thread of the loop, which never waits for the script. When the script fails, prints nonsense or takes too long,
-// the hosts stay as they were, and `say` is told once until it works again.
+// On the thread of the loop, which never waits for the script. When the script fails, prints nonsense or takes too
+// long, the hosts stay as they were, and `say` is told once until it works again.
 class HostDiscovery {
  public:
   struct Settings {
     std::string script = {};  // a command for a shell
     int slots_per_host = 1;
-    std::chrono::milliseconds pace{1000};   // from the end of one run to the next
+    std::chrono::milliseconds pace{1000};     // from the end of one run to the next
     std::chrono::milliseconds limit{30'000};  // of one run
   };
   struct Listener {
@@ -48,8 +48,7 @@ class HostDiscovery {
   Status start();
   void read();
   void end(const Status& status);
-  Status outcome() const;
-  void rest();
+  Status outcome();
 
   os::EventLoop& loop_;
   Settings settings_;
@@ -57,7 +56,6 @@ class HostDiscovery {
   std::unique_ptr<Program> program_;
   os::FileDescriptor output_;
   std::string text_;
-  bool has_output_ended_ = false;
   std::optional<std::vector<Host>> hosts_;
   bool has_told_ = false;
   os::EventLoop::Watch output_watch_ = {};

@@ -57,9 +57,10 @@ ElasticRun::~ElasticRun() {
 
 Result<int> ElasticRun::run() {
   if (settings_.starter == Starter::slurm) {
-    return Status(Code::unsupported,
-                  "an elastic job cannot be one step of Slurm, which starts and ends as a whole; use --launcher ssh, or "
-                  "leave --min-np away");
+    return Status(
+        Code::unsupported,
+        "an elastic job cannot be one step of Slurm, which starts and ends as a whole; use --launcher ssh, or "
+        "leave --min-np away");
   }
   TUTTI_ASSIGN(printer_,
                Printer::create(loop_, settings_.output, label_count(settings_), [this] { crew_.set_reading(true); }));
@@ -97,8 +98,7 @@ void ElasticRun::find_hosts(const std::vector<Host>& hosts) {
 
 void ElasticRun::take(const Actions& actions) {
   loop_.cancel(wake_timer_);
-  for (const Action& action : actions)
-    std::visit([this](const auto& wanted) { carry_out(wanted); }, action);
+  for (const Action& action : actions) std::visit([this](const auto& wanted) { carry_out(wanted); }, action);
   tell_of_waiting();
 }
 
@@ -151,8 +151,9 @@ Status ElasticRun::start_agent(HostIndex host) {
                  .host = host,
                  .ports = slots_of(name) + 1,
                  .silence = settings_.silence};
-  const auto words = is_here ? agent_words(call)
-                             : ssh_words(settings_.ssh, settings_.start_timeout / kTriesInTime, name, agent_words(call));
+  const auto words = is_here
+                         ? agent_words(call)
+                         : ssh_words(settings_.ssh, settings_.start_timeout / kTriesInTime, name, agent_words(call));
   TUTTI_ASSIGN(auto link, start_link(loop_, is_here ? Way::local : Way::ssh, words));
   crew_.add(std::move(link), {host});
   return {};

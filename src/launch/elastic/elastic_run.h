@@ -102,8 +102,8 @@ class ElasticRun final : public JobView, private Crew::Listener {
   Crew crew_;
   SampleRound samples_;
   std::unique_ptr<HostDiscovery> discovery_;
-  std::vector<Host> hosts_;    // as last found
-  std::vector<Agent> agents_;  // by HostIndex; a host that comes back gets a new one
+  std::vector<Host> hosts_;                          // as last found
+  std::vector<Agent> agents_;                        // by HostIndex; a host that comes back gets a new one
   std::map<std::string, HostIndex> agents_by_name_;  // those that are there or on their way
   std::map<WorkerId, Worker> workers_;               // those that have not ended
   std::vector<WorldMember> world_;

@@ -14,8 +14,8 @@
 namespace tutti::launch {
 namespace {
 
-constexpr std::chrono::seconds kAnswerTime(10);         // beyond the grace, for hosts to say that all is over
-constexpr std::chrono::milliseconds kReportLook(100);   // how often the ranks' own reports are looked at
+constexpr std::chrono::seconds kAnswerTime(10);        // beyond the grace, for hosts to say that all is over
+constexpr std::chrono::milliseconds kReportLook(100);  // how often the ranks' own reports are looked at
 
 std::string text_of(const Ended& ended) {
   return ended.signal != 0 ? fmt::format("signal {}", ended.signal) : fmt::format("exit code {}", ended.code);
@@ -221,9 +221,7 @@ void ElasticRun::stop() {
 }
 
 void ElasticRun::kill() {
-  loop_.call_later([this] {
-    end_job(kSignalCodeBase + SIGTERM, "killed", std::chrono::milliseconds(0));
-  });
+  loop_.call_later([this] { end_job(kSignalCodeBase + SIGTERM, "killed", std::chrono::milliseconds(0)); });
 }
 
 Status ElasticRun::signal(int signal, Rank worker) {

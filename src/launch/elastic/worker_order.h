@@ -13,8 +13,8 @@
 namespace tutti::launch {
 
 struct PlannedWorld {
-  std::string store = {};                 // of the job
-  std::vector<WorldMember> members = {};  // by rank, as far as one knows
+  std::string store = {};                                        // of the job
+  std::vector<WorldMember> members = {};                         // by rank, as far as one knows
   std::map<std::string, std::vector<std::uint16_t>> ports = {};  // of hosts that have told theirs
 };
 
