@@ -7,7 +7,6 @@
 #include <csignal>
 #include <set>
 
-#include "launch/elastic/worker_order.h"
 #include "launch/start/agent_words.h"
 #include "launch/start/link.h"
 #include "launch/start/ssh_words.h"

@@ -10,6 +10,7 @@
 #include "launch/crew.h"
 #include "launch/elastic/discovery.h"
 #include "launch/elastic/policy.h"
+#include "launch/elastic/worker_order.h"
 #include "launch/elastic/world_board.h"
 #include "launch/job_view.h"
 #include "launch/output/printer.h"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <set>
 
 #include "launch/elastic/elastic_run.h"
-#include "launch/elastic/worker_order.h"
 #include "launch/verdict.h"
 #include "os/clock.h"
 #include "tutti/version.h"
