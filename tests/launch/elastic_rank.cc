@@ -1,7 +1,8 @@
 // elastic_rank STEPS: a rank of an elastic job. It forms a communicator for every world that it is part of, sums ones
 // in a loop, and takes the number of steps done from rank 0 when a world begins, as a training program takes its
-// weights. It prints a line for every world, "world 1: rank 0 of 2, worker 0, step 17", and one at its end.
+// weights. It prints a line for every world, "world 1: rank 0 of 2 at step 17, pid 4711", and one at its end.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -54,7 +55,8 @@ Status run_in(const bootstrap::JobWorld& world, Rank rank, bootstrap::Store& sto
                                                  .start_timeout = kMeetingTimeout,
                                                  .timeout = kPeerTimeout}));
   TUTTI_TRY(ranks.broadcast(std::span<std::int64_t>(&step, 1), 0));
-  tell(fmt::format("world {}: rank {} of {}, step {}", world.generation, rank, world.size(), step));
+  tell(fmt::format("world {}: rank {} of {} at step {}, pid {}", world.generation, rank, world.size(), step,
+                   ::getpid()));
   return work(ranks, store, world.generation, step, step_count);
 }
 

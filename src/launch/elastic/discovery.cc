@@ -25,7 +25,7 @@ Result<std::vector<Host>> parse_discovery(std::string_view text, int slots_per_h
 HostDiscovery::~HostDiscovery() {
   loop_.cancel(timer_);
   loop_.unwatch(output_watch_);
-  if (program_) program_->signal(SIGKILL);
+  if (program_) program_->signal_group(SIGKILL);
 }
 
 void HostDiscovery::begin() {
@@ -80,6 +80,7 @@ void HostDiscovery::end(const Status& status) {
   loop_.cancel(timer_);
   loop_.unwatch(output_watch_);
   output_.close();
+  if (program_ && !program_->end()) program_->signal_group(SIGKILL);
   // Its end calls this: it is destroyed when that is over.
   loop_.call_later([gone = std::shared_ptr<Program>(std::move(program_))] {});
   Status result = status;
