@@ -150,7 +150,9 @@ Result<std::optional<JobWorld>> current_world(Store& store) {
   return std::optional(std::move(world));
 }
 
-Result<JobWorld> await_world(Store& store, int after_generation, Deadline deadline) {
+namespace {
+
+Result<JobWorld> next_world(Store& store, int after_generation, Deadline deadline) {
   const int next = after_generation + 1;
   auto value = store.wait(key_of(next), deadline);
   if (!value && value.status().code() == Code::timed_out) {
@@ -162,6 +164,17 @@ Result<JobWorld> await_world(Store& store, int after_generation, Deadline deadli
   TUTTI_ASSIGN(auto world, parse_job_world(*value));
   TUTTI_ASSIGN(auto newest, current_world(store));
   return newest && newest->generation > world.generation ? *std::move(newest) : std::move(world);
+}
+
+}  // namespace
+
+Result<JobWorld> await_world(Store& store, WorkerId worker, int after_generation, Deadline deadline) {
+  TUTTI_ASSIGN(JobWorld world, next_world(store, after_generation, deadline));
+  // Worlds may have been formed without a newcomer that was slow to start.
+  while (after_generation < 0 && world.rank_of(worker) == kNoRank) {
+    TUTTI_ASSIGN(world, next_world(store, world.generation, deadline));
+  }
+  return world;
 }
 
 Result<bool> has_newer_world(Store& store, int generation) {

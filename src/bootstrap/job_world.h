@@ -53,7 +53,7 @@ inline constexpr std::string_view kJobStoreVariable = "TUTTI_STORE";
 
 struct WorkerPlace {
   WorkerId worker = 0;
-  int first_generation = 0;
+  int first_generation = 0;  // at the earliest
   std::string store = {};
 };
 using EnvironmentLookup = std::function<std::optional<std::string>(std::string_view name)>;
@@ -74,9 +74,10 @@ Result<int> reported_generation(Store& store);
 
 // The newest world; nullopt when there is none yet.
 Result<std::optional<JobWorld>> current_world(Store& store);
-// The newest world behind `after_generation` (-1: any), once there is one; the process may not be part of it, and then
-// has to end. aborted: the launcher has given the job up, with its reason.
-Result<JobWorld> await_world(Store& store, int after_generation, Deadline deadline);
+// The newest world behind `after_generation`, once there is one. Where the worker is not part of it any more, it has to
+// end. A newcomer, who was in no world yet, says -1 and gets the first one that it is part of. aborted: the launcher
+// has given the job up, with its reason.
+Result<JobWorld> await_world(Store& store, WorkerId worker, int after_generation, Deadline deadline);
 // Whether there is a newer world than that one: asked between the steps of a program, it costs one round trip.
 Result<bool> has_newer_world(Store& store, int generation);
 // The ranks of this world cannot work together any more, whether or not a process has ended: the launcher forms a new

@@ -54,7 +54,7 @@ TEST(JobWorld, WhoAsksFindsTheNewest) {
   const auto current = current_world(*store);
   ASSERT_TRUE(current && current->has_value());
   EXPECT_EQ((*current)->generation, 1);
-  const auto awaited = await_world(*store, -1, soon());
+  const auto awaited = await_world(*store, 9, -1, soon());
   ASSERT_TRUE(awaited) << awaited.status().text();
   EXPECT_EQ(awaited->generation, 1);
 }
@@ -63,7 +63,7 @@ TEST(JobWorld, WhoWaitsIsWokenByTheNextOne) {
   const auto store = create_process_store();
   ASSERT_TRUE(publish_world(*store, world_of(0)));
   EXPECT_FALSE(*has_newer_world(*store, 0));
-  auto waiting = std::async(std::launch::async, [&] { return await_world(*store, 0, soon()); });
+  auto waiting = std::async(std::launch::async, [&] { return await_world(*store, 4, 0, soon()); });
   ASSERT_TRUE(publish_world(*store, world_of(1)));
   const auto world = waiting.get();
   ASSERT_TRUE(world) << world.status().text();
@@ -71,9 +71,25 @@ TEST(JobWorld, WhoWaitsIsWokenByTheNextOne) {
   EXPECT_TRUE(*has_newer_world(*store, 0));
 }
 
+TEST(JobWorld, NewcomersWaitForOneThatTheyArePartOfAndOthersLearnThatTheyAreNot) {
+  const auto store = create_process_store();
+  ASSERT_TRUE(publish_world(*store, world_of(0)));
+  auto newcomer = std::async(std::launch::async, [&] { return await_world(*store, 12, -1, soon()); });
+  auto other = std::async(std::launch::async, [&] { return await_world(*store, 9, 0, soon()); });
+  JobWorld next = world_of(1);
+  next.members[1].worker = 12;
+  ASSERT_TRUE(publish_world(*store, next));
+  const auto joined = newcomer.get();
+  ASSERT_TRUE(joined) << joined.status().text();
+  EXPECT_EQ(joined->rank_of(12), 1);
+  const auto left = other.get();
+  ASSERT_TRUE(left) << left.status().text();
+  EXPECT_EQ(left->rank_of(9), kNoRank);
+}
+
 TEST(JobWorld, ThatDoesNotComeIsNamedAtTheDeadline) {
   const auto store = create_process_store();
-  const auto world = await_world(*store, 6, Deadline{os::now()});
+  const auto world = await_world(*store, 4, 6, Deadline{os::now()});
   ASSERT_FALSE(world);
   EXPECT_EQ(world.status().code(), Code::timed_out);
   EXPECT_NE(world.status().text().find("world 7"), std::string_view::npos) << world.status().text();
@@ -82,7 +98,7 @@ TEST(JobWorld, ThatDoesNotComeIsNamedAtTheDeadline) {
 TEST(JobWorld, WhoeverWaitsLearnsWhyNoneWillCome) {
   const auto store = create_process_store();
   ASSERT_TRUE(publish_world(*store, world_of(0)));
-  auto waiting = std::async(std::launch::async, [&] { return await_world(*store, 0, soon()); });
+  auto waiting = std::async(std::launch::async, [&] { return await_world(*store, 4, 0, soon()); });
   ASSERT_TRUE(close_worlds(*store, "2 slots are too few"));
   const auto world = waiting.get();
   ASSERT_FALSE(world);
@@ -108,7 +124,7 @@ TEST(JobWorld, TheLauncherPublishesItThroughItsOwnMeetingPoint) {
   const auto launcher = (*point)->store_here();
   const auto rank = open_store("tcp:" + std::string((*point)->identifier().text()), 1, soon());
   ASSERT_TRUE(rank) << rank.status().text();
-  auto waiting = std::async(std::launch::async, [&] { return await_world(**rank, -1, soon()); });
+  auto waiting = std::async(std::launch::async, [&] { return await_world(**rank, 4, -1, soon()); });
   ASSERT_TRUE(publish_world(*launcher, world_of(0)));
   const auto world = waiting.get();
   ASSERT_TRUE(world) << world.status().text();

@@ -65,9 +65,10 @@ Status run(std::int64_t step_count) {
   if (!place) return {Code::invalid_usage, "start it with 'tutti run --min-np N'"};
   TUTTI_ASSIGN(const auto store, bootstrap::open_store(place->store, 1, Deadline::after(os::now(), 1min)));
   std::int64_t step = 0;
-  int generation = place->first_generation - 1;
+  int generation = -1;  // in none yet
   while (step < step_count) {
-    TUTTI_ASSIGN(const auto world, await_world(*store, generation, Deadline::after(os::now(), kPatience)));
+    TUTTI_ASSIGN(const auto world,
+                 await_world(*store, place->worker, generation, Deadline::after(os::now(), kPatience)));
     generation = world.generation;
     const Rank rank = world.rank_of(place->worker);
     if (rank == kNoRank) {

@@ -166,14 +166,11 @@ void ElasticRun::begin_worker(Worker& worker) {
 
 PlannedWorld ElasticRun::planned() const {
   PlannedWorld planned{.store = board_->address()};
-  std::set<WorkerId> members;
   for (const WorldMember& member : world_) {
-    if (!workers_.contains(member.worker)) continue;
-    planned.members.push_back(member);
-    members.insert(member.worker);
+    if (workers_.contains(member.worker)) planned.members.push_back(member);
   }
   for (const auto& [id, worker] : workers_) {
-    if (members.contains(id) || worker.start.generation <= policy_.generation()) continue;
+    if (worker.has_joined) continue;
     planned.members.push_back({.worker = id, .host = worker.start.host, .slot = worker.start.slot});
   }
   for (const auto& [name, host] : agents_by_name_) {
@@ -212,7 +209,10 @@ void ElasticRun::carry_out(const StopWorker& stop) {
 void ElasticRun::carry_out(const PublishWorld& world) {
   world_ = world.members;
   std::set<std::string> hosts;
-  for (const WorldMember& member : world_) hosts.insert(member.host);
+  for (const WorldMember& member : world_) {
+    hosts.insert(member.host);
+    if (const auto found = workers_.find(member.worker); found != workers_.end()) found->second.has_joined = true;
+  }
   if (world.generation > 0 || settings_.verbosity > 0) {
     say(fmt::format("world {}: {} rank{} on {} host{}", world.generation, world_.size(), world_.size() == 1 ? "" : "s",
                     hosts.size(), hosts.size() == 1 ? "" : "s"));
@@ -225,8 +225,6 @@ void ElasticRun::carry_out(const PublishWorld& world) {
 void ElasticRun::carry_out(const Finish&) { end_job(0, "", settings_.grace); }
 
 void ElasticRun::carry_out(const GiveUp& up) {
-  // From the loop: the actions before it come first, and ranks are told why before they are stopped.
-  board_->close(up.why);
   end_job(last_failure_code_, "the job is given up: " + up.why, settings_.grace);
 }
 

@@ -46,9 +46,10 @@ class ElasticRun final : public JobView, private Crew::Listener {
   struct Worker {
     StartWorker start;
     HostIndex host = 0;
-    Rank label = 0;  // whose lines its lines are, for people
-    bool has_begun = false;
-    std::int32_t pid = 0;  // 0: not started
+    Rank label = 0;           // whose lines its lines are, for people
+    bool has_begun = false;   // its agent was told
+    bool has_joined = false;  // it was in a world
+    std::int32_t pid = 0;     // 0: not started
     std::optional<Sample> sample = {};
     os::EventLoop::Timer kill_timer = {};
   };

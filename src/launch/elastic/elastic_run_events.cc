@@ -188,12 +188,8 @@ void ElasticRun::finish() {
 }
 
 void ElasticRun::take_signal(int signal) {
-  if (signal == SIGTSTP || signal == SIGCONT) {
-    const int passed_on = signal == SIGTSTP ? SIGSTOP : SIGCONT;
-    crew_.send_all(Signal{.rank = kNoRank, .signal = passed_on});
-    crew_.forgive();
-    return;
-  }
+  if (signal == SIGTSTP) return say("an elastic job cannot be halted: its hosts would be lost");
+  if (signal == SIGCONT) return crew_.forgive();
   if (phase_ == Phase::running) return end_job(kSignalCodeBase + signal, "interrupted", settings_.grace);
   if (phase_ == Phase::stopping && !std::exchange(is_killing_, true)) return crew_.send_all(Stop{.grace_ms = 0});
   finish();  // agents and their guards end their workers by themselves
