@@ -150,7 +150,8 @@ void ElasticRun::end_job(int code, const std::string& why, std::chrono::millisec
     say(why);
     board_->close(why);
   }
-  discovery_.reset();
+  // It may be calling right now.
+  loop_.call_later([gone = std::shared_ptr<HostDiscovery>(std::move(discovery_))] {});
   loop_.cancel(wake_timer_);
   loop_.cancel(timeout_timer_);
   if (!workers_.empty()) crew_.send_all(Stop{.grace_ms = static_cast<std::uint32_t>(grace.count())});

@@ -72,7 +72,7 @@ Actions ElasticPolicy::host_lost(const std::string& host, std::string_view why, 
 }
 
 Actions ElasticPolicy::failure_reported(int generation, std::string_view what, Time now) {
-  if (generation == generation_ && !is_winding_down_) break_world(what, now);
+  if (generation == generation_) break_world(what, now);
   return decide(now);
 }
 

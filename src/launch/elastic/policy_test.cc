@@ -309,6 +309,15 @@ TEST(ElasticPolicy, AFailureAfterOthersHaveEndedWellIsTheJobs) {
   EXPECT_TRUE(says(job.given_up, "worker 0 on a: signal 6")) << job.given_up;
 }
 
+TEST(ElasticPolicy, WhoWaitsForAWorldAfterOthersHaveEndedWellDoesNotWaitForEver) {
+  Job job(between(1, 2));
+  job.find({{"a", 2}});
+  job.end_well(1);
+  job.report(0);
+  EXPECT_TRUE(says(job.given_up, "rank 1 does not answer")) << job.given_up;
+  EXPECT_EQ(job.stopped, std::vector<WorkerId>{0});
+}
+
 TEST(ElasticPolicy, ProgramsThatWaitForNoWorldMayEndBeforeThereIsOne) {
   Job job(between(2, 2));
   job.starts_by_itself = false;
