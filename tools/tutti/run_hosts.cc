@@ -134,7 +134,7 @@ Result<Hosts> hosts_of(const RunOptions& options, const Surroundings& surroundin
         static_cast<Rank>(std::clamp<std::int64_t>(slots, options.ranks_min, std::max(most, options.ranks_min)));
   }
   TUTTI_ASSIGN(launch::Layout layout, launch::lay_out(hosts, wish));
-  return Hosts{.starter = starter, .layout = std::move(layout)};
+  return Hosts{.starter = starter, .layout = std::move(layout), .all = std::move(hosts)};
 }
 
 }  // namespace tutti::tool
