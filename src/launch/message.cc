@@ -53,6 +53,7 @@ void pass(auto& archive, Is<Sample> auto& value) {
 void pass(auto& archive, Is<Samples> auto& value) { archive(value.samples); }
 void pass(auto& archive, Is<Note> auto& value) { archive(value.text); }
 void pass(auto&, Is<Gone> auto&) {}
+void pass(auto& archive, Is<Took> auto& value) { archive(value.rank, value.bytes); }
 
 // The greatest value that an enumeration has here.
 constexpr auto last_of(BindPolicy) { return BindPolicy::socket; }

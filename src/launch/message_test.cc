@@ -41,7 +41,8 @@ std::vector<Message> one_of_each() {
                           .waits_for = "b",
                           .bytes_per_s = 5}}},
           Note{.text = "careful"},
-          Gone{}};
+          Gone{},
+          Took{.rank = 3, .bytes = 4096}};
 }
 
 std::span<const std::byte> behind_length(const Bytes& bytes) { return std::span(bytes).subspan(sizeof(std::uint32_t)); }
