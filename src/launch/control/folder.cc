@@ -18,7 +18,7 @@ namespace {
 
 bool is_name_character(char character) {
   return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
-         (character >= '0' && character <= '9') || character == '-' || character == '_';
+         (character >= '0' && character <= '9') || character == '-' || character == '_' || character == '.';
 }
 
 // What is opened is what is looked at, and a link in its place is not followed.
@@ -47,8 +47,10 @@ Status validate_folder(const std::string& path) {
 }  // namespace
 
 Status validate_job_name(std::string_view name) {
-  if (!name.empty() && name.size() <= kJobNameBytesMax && std::ranges::all_of(name, is_name_character)) return {};
-  return invalid_argument(fmt::format("'{}' is no name for a job: one to {} letters, digits, '-' and '_' are",
+  const bool is_plain =
+      std::ranges::all_of(name, is_name_character) && !name.starts_with('.') && !name.starts_with('-');
+  if (!name.empty() && name.size() <= kJobNameBytesMax && is_plain) return {};
+  return invalid_argument(fmt::format("'{}' is no name for a job: one to {} letters, digits, '.', '-' and '_' are",
                                       name.substr(0, 2 * kJobNameBytesMax), kJobNameBytesMax));
 }
 

@@ -13,7 +13,8 @@ namespace tutti::launch::control {
 inline constexpr std::size_t kJobNameBytesMax = 64;
 inline constexpr std::string_view kSocketSuffix = ".sock";
 
-// Letters, digits, '-' and '_', from one to kJobNameBytesMax: it becomes the name of a file.
+// Letters, digits, '.', '-' and '_', from one to kJobNameBytesMax, the first no '.' or '-': it becomes the name of a
+// file.
 Status validate_job_name(std::string_view name);
 
 // $XDG_RUNTIME_DIR/tutti where that is set, /tmp/tutti-UID-jobs, /run/user/UID/tutti. A job's socket is in the first
