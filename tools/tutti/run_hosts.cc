@@ -39,7 +39,7 @@ Result<std::vector<Host>> named_hosts(const RunOptions& options) {
     return hosts ? hosts : Result<std::vector<Host>>(hosts.status().while_doing("-H"));
   }
   if (options.host_file.empty()) return std::vector<Host>();
-  TUTTI_ASSIGN(const std::string text, read_text(options.host_file));
+  TUTTI_ASSIGN(const std::string text, read_options_file(options.host_file));
   auto hosts = launch::parse_host_file(text, standard_slots(options));
   if (!hosts) return hosts.status().while_doing(fmt::format("reading {}", options.host_file));
   return hosts;
@@ -107,7 +107,7 @@ bool asks_for_ranks(const RunOptions& options) {
 
 }  // namespace
 
-Result<std::string> read_text(const std::string& path) {
+Result<std::string> read_options_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return invalid_argument(fmt::format("cannot read '{}': {}; name another file", path, os::error_text(errno)));

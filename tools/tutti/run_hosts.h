@@ -17,6 +17,6 @@ struct Hosts {
 Result<Hosts> hosts_of(const RunOptions& options, const Surroundings& surroundings);
 
 // The text of a file that the user has named; at most 16 MiB.
-Result<std::string> read_text(const std::string& path);
+Result<std::string> read_options_file(const std::string& path);
 
 }  // namespace tutti::tool

@@ -72,7 +72,7 @@ Result<launch::Variables> environment_of(const RunOptions& options, const Surrou
   launch::Variables variables;
   if (!options.forwards_nothing) variables = launch::forwarded(surroundings.environment, starter);
   if (!options.environment_file.empty()) {
-    TUTTI_ASSIGN(const std::string text, read_text(options.environment_file));
+    TUTTI_ASSIGN(const std::string text, read_options_file(options.environment_file));
     auto some = launch::parse_environment_file(text, surroundings.environment);
     if (!some) return some.status().while_doing(fmt::format("reading {}", options.environment_file));
     for (auto& [name, value] : *some) launch::set_variable(variables, name, std::move(value));

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
@@ -57,6 +58,12 @@ Result<std::unique_ptr<Slurm>> Slurm::create(const SlurmOptions& options) {
 Slurm::~Slurm() {
   daemons_.clear();
   lab_.clear(std::chrono::seconds(0));
+}
+
+Environment Slurm::environment() const {
+  const char* path = std::getenv("PATH");
+  return {{"SLURM_CONF", folder_.file("slurm.conf")},
+          {"PATH", fmt::format("{}/bin:{}:/usr/sbin:/sbin", folder_.path(), path == nullptr ? "/usr/bin:/bin" : path)}};
 }
 
 Ending Slurm::run(const Words& words, const std::string& last_words) const {
@@ -131,7 +138,7 @@ std::vector<pid_t> Slurm::job_processes() const {
   std::vector<pid_t> found = lab_.processes();
   std::erase_if(found, [&](pid_t pid) {
     const auto name = os::read_small_file(fmt::format("/proc/{}/comm", pid));
-    return !name || text::trim(*name).starts_with("slurm");
+    return !name || name->starts_with("slurm");
   });
   return found;
 }
@@ -140,6 +147,7 @@ Status Slurm::write_files() const {
   namespace fs = std::filesystem;
   std::error_code failure;
   fs::create_directory(folder_.file("state"), failure);
+  fs::create_directory(folder_.file("bin"), failure);
   for (int host = 0; host < lab_.host_count(); ++host) {
     fs::create_directories(fmt::format("{}/{}/tmp", folder_.path(), Lab::host_name(host)), failure);
   }

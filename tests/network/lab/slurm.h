@@ -38,7 +38,8 @@ class Slurm {
 
   Lab& lab() { return lab_; }
   const Folder& folder() const { return folder_; }  // every host sees it
-  Environment environment() const { return {{"SLURM_CONF", folder_.file("slurm.conf")}}; }
+  // Its folder "bin" is the first in PATH: whoever uses this puts there what jobs shall find.
+  Environment environment() const;
 
   // On the first host: srun, salloc, sbatch, or whatever else a user types there.
   Ending run(const Words& words, const std::string& last_words = "") const;

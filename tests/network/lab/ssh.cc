@@ -4,9 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-
-#include "base/text.h"
 #include "os/clock.h"
 #include "os/small_file.h"
 
@@ -137,6 +134,13 @@ Status SshLab::await_daemon(int host) const {
 // The group of the daemon is killed with it: its sessions have left it.
 void SshLab::stop_daemon(int host) { daemons_[static_cast<std::size_t>(host)].reset(); }
 
+Status SshLab::set_welcome(int host, bool is_welcome) const {
+  const Words words = is_welcome
+                          ? Words{"umount", "/etc/ssh/authorized_keys"}
+                          : Words{"mount", "--bind", folder_.file("foreign_key.pub"), "/etc/ssh/authorized_keys"};
+  return lab_.run(host, {.words = words}, kToolLimit).status();
+}
+
 Status SshLab::power_off(int host) {
   TUTTI_TRY(lab_.cut(host));
   lab_.kill_processes(host);
@@ -149,17 +153,18 @@ Status SshLab::power_on(int host) {
   return start_daemon(host);
 }
 
-std::vector<pid_t> SshLab::session_processes() const {
+std::vector<pid_t> SshLab::user_processes() const {
   std::vector<pid_t> found = lab_.processes();
-  std::erase_if(found, [&](pid_t pid) {
-    return std::ranges::any_of(daemons_, [&](const auto& daemon) { return daemon && daemon->pid() == pid; });
+  std::erase_if(found, [](pid_t pid) {
+    const auto name = os::read_small_file(fmt::format("/proc/{}/comm", pid));
+    return !name || *name == "sshd";
   });
   return found;
 }
 
 bool SshLab::is_quiet(std::chrono::nanoseconds limit) const {
   const Deadline deadline = Deadline::after(os::now(), limit);
-  while (!session_processes().empty()) {
+  while (!user_processes().empty()) {
     if (deadline.has_passed(os::now())) return false;
     ::usleep(kPollUs);
   }

@@ -33,11 +33,14 @@ class SshLab {
   // From now on nobody listens at the host's port; who is there stays.
   void stop_daemon(int host);
   Status start_daemon(int host);
+  // Whether the host lets the key of the others in.
+  Status set_welcome(int host, bool is_welcome) const;
   // As if it lost its power: everything there ends, and nobody is told.
   Status power_off(int host);
   Status power_on(int host);
-  // What runs on the hosts besides those who wait for connections: sessions, their programs and what these have left.
-  std::vector<pid_t> session_processes() const;
+  // What runs on the hosts besides sshd: programs of users and what these have left. An sshd whose client was cut off
+  // waits for it for hours, and no program of the session can do anything about it.
+  std::vector<pid_t> user_processes() const;
   // Whether all of that ends within the limit by itself.
   bool is_quiet(std::chrono::nanoseconds limit) const;
   std::string daemon_output(int host) const;
