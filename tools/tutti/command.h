@@ -78,5 +78,8 @@ void add_inspect_command(CLI::App& root, Commands& commands);
 void add_diagnose_command(CLI::App& root, Commands& commands);
 void add_agent_command(CLI::App& root, Commands& commands);
 void add_perf_command(CLI::App& root, Commands& commands);
+void add_ps_command(CLI::App& root, Commands& commands);
+void add_top_command(CLI::App& root, Commands& commands);
+void add_kill_command(CLI::App& root, Commands& commands);
 
 }  // namespace tutti::tool

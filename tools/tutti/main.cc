@@ -35,6 +35,9 @@ void add_commands(CLI::App& root, Commands& commands, const std::vector<std::str
   add_diagnose_command(root, commands);
   add_agent_command(root, commands);
   add_perf_command(root, commands);
+  add_ps_command(root, commands);
+  add_top_command(root, commands);
+  add_kill_command(root, commands);
   add_completion_command(root, commands);
   add_manual_command(root, commands);
 }
