@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 4> kNo = {"0", "off", "no", "false"};
 // Set by those who run tests, looked at by no part of the library.
 constexpr std::array<std::string_view, 1> kOfTests = {"TUTTI_SEED"};
 // Set by launchers for each process: facts, no settings (bootstrap/env/launch.h).
-constexpr std::array<std::string_view, 5> kOfLaunchers = {"TUTTI_RANK", "TUTTI_SIZE", "TUTTI_LOCAL_RANK",
-                                                          "TUTTI_LOCAL_SIZE", "TUTTI_STORE"};
+constexpr std::array<std::string_view, 7> kOfLaunchers = {
+    "TUTTI_RANK", "TUTTI_SIZE", "TUTTI_LOCAL_RANK", "TUTTI_LOCAL_SIZE", "TUTTI_STORE", "TUTTI_JOB", "TUTTI_JOB_ID"};
 
 bool is_same_word(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };

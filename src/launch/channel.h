@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "os/event_loop.h"
+#include "os/file_descriptor.h"
 #include "tutti/status.h"
 
 namespace tutti::launch {
@@ -25,18 +26,22 @@ class Duct {
   virtual bool wants_write() const { return false; }  // even when there is nothing new, as encryption does
   virtual int read_fd() const = 0;
   virtual int write_fd() const = 0;  // may be the same
+  virtual void close_write() = 0;    // after what was written
 };
 
-// Two pipes or one socket. The descriptors become non-blocking.
+// The descriptors become non-blocking. Who uses pipes ignores SIGPIPE.
 std::unique_ptr<Duct> create_pipe_duct(os::FileDescriptor input, os::FileDescriptor output);
+std::unique_ptr<Duct> create_socket_duct(os::FileDescriptor socket);
 
 // Whoever greets writes kGreeting first: what a login shell prints before it is skipped and kept for messages.
 inline constexpr std::string_view kGreeting = "\ntutti-agent-1\n";
 
 enum class Greets : std::uint8_t { no, writes, expects };
 
+// A message that makes no sense, or that is too long, ends the channel.
 class Channel {
  public:
+  // Called from the loop only, and the channel may not be destroyed during its own calls: hand that to call_later().
   class Owner {
    public:
     virtual ~Owner() = default;
@@ -53,7 +58,7 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
   ~Channel();
 
-  Status start();
+  void start();
   void send(Bytes encoded);           // as encode() makes it; written from the loop
   void set_reading(bool is_reading);  // off: what comes stays in the kernel
   void finish();                      // ends the outgoing stream once all is written
@@ -63,28 +68,32 @@ class Channel {
   bool has_greeted() const { return has_greeted_; }
 
  private:
-  void advance_reading();
-  void advance_writing();
-  Status take_bytes(std::span<const std::byte> bytes);
-  Status take_messages();
+  void advance();
+  Status read();
+  Status write();
+  Status take_greeting(std::span<const std::byte>& bytes);
+  Status take_messages(std::span<const std::byte> bytes);
   void update_interest();
+  void set_interest(os::EventLoop::Watch& watch, int fd, std::uint32_t events);
   void fail(const Status& why);
 
   os::EventLoop& loop_;
   std::unique_ptr<Duct> duct_;
   Owner& owner_;
-  bool has_greeted_ = false;
+  bool has_greeted_;
   std::string noise_;
-  Bytes incoming_;         // a message that has not come whole
-  std::size_t taken_ = 0;  // of it
+  Bytes incoming_;  // the beginning of a message that has not come whole
   std::deque<Bytes> outgoing_;
   std::size_t front_written_ = 0;
   std::size_t queued_bytes_ = 0;
   bool was_full_ = false;
+  bool has_started_ = false;
   bool is_reading_ = true;
   bool is_finishing_ = false;
+  bool has_finished_ = false;
   bool has_ended_ = false;
-  os::EventLoop::Watch read_watch_ = {};
+  std::shared_ptr<int> life_ = std::make_shared<int>();  // for calls that come later
+  os::EventLoop::Watch read_watch_ = {};                 // of both ways where they have one descriptor
   os::EventLoop::Watch write_watch_ = {};
 };
 

@@ -15,8 +15,9 @@ namespace tutti::launch {
 using HostIndex = std::uint32_t;
 
 struct Host {
-  std::string name;  // as ssh takes it: "gpu12", "user@10.0.0.1"
-  int slots = 1;     // how many ranks it takes
+  std::string name;   // as ssh takes it: "gpu12", "user@10.0.0.1"
+  int slots = 1;      // how many ranks it takes
+  int slots_max = 0;  // how many at most, where more ranks than slots are allowed; 0: any number
   bool operator==(const Host&) const = default;
 };
 

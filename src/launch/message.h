@@ -16,6 +16,7 @@ namespace tutti::launch {
 
 inline constexpr std::size_t kMessageBytesMax = std::size_t{16} << 20;
 inline constexpr std::size_t kOutputBytesMax = std::size_t{1} << 20;  // of one Output or Input
+inline constexpr std::size_t kInputBytesMax = std::size_t{4} << 20;
 
 enum class Stream : std::uint8_t { out = 1, err = 2 };
 
@@ -37,13 +38,15 @@ struct Grow {
   std::vector<Branch> branches;
   bool operator==(const Grow&) const = default;
 };
+// At most kInputBytesMax are on their way to a rank: the agent answers with Took.
 struct Input {
   Rank rank = 0;
   bool is_end = false;  // nothing comes after these bytes
   Bytes bytes;
   bool operator==(const Input&) const = default;
 };
-// To the processes of a rank, or of all ranks of the host (kNoRank).
+// To the processes of a rank, or of all ranks of the host (kNoRank). From SIGSTOP for all until SIGCONT for all nobody
+// takes silence for a cut: the launcher may be stopped too.
 struct Signal {
   Rank rank = kNoRank;
   std::int32_t signal = 0;
@@ -126,13 +129,20 @@ struct Note {  // a warning for people
   std::string text;
   bool operator==(const Note&) const = default;
 };
-// Nothing of the job is left on this host and those below it; the agent ends.
+// Nothing of the job runs on this host any more: the answer to Stop. The agent waits for another Begin, or for the end
+// of its channel, with which it ends.
 struct Gone {
   bool operator==(const Gone&) const = default;
 };
+// So many bytes of Input are with the rank, or with nobody because it does not read any more.
+struct Took {
+  Rank rank = 0;
+  std::uint32_t bytes = 0;
+  bool operator==(const Took&) const = default;
+};
 
 using Message = std::variant<Begin, Grow, Input, Signal, Stop, AskSamples, Beat, Hello, Started, CannotStart, Output,
-                             Ended, Lost, Samples, Note, Gone>;
+                             Ended, Lost, Samples, Note, Gone, Took>;
 
 // For whom, or from whom: relays look at nothing else.
 struct Envelope {
