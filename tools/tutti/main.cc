@@ -26,6 +26,7 @@ void add_commands(CLI::App& root, Commands& commands) {
   add_plan_command(root, commands);
   add_demo_command(root, commands);
   add_check_command(root, commands);
+  add_check_rank_command(root, commands);
   add_env_command(root, commands);
   add_meet_command(root, commands);
   add_inspect_command(root, commands);
