@@ -21,10 +21,8 @@ constexpr std::chrono::seconds kNextProgress(10);
 constexpr int kTriesInTime = 3;  // ssh gives up soon enough for a host to be tried again before the deadline
 
 AgentCall call_of(const Settings& settings, HostIndex host) {
-  return {.path = settings.agent,
-          .host = host,
-          .ports = settings.layout.local_size(host) + 1,
-          .silence = settings.silence};
+  return {
+      .path = settings.agent, .host = host, .ports = settings.layout.local_size(host) + 1, .silence = settings.silence};
 }
 
 }  // namespace
@@ -47,10 +45,10 @@ void Muster::begin() {
   deadline_timer_ = loop_.call_at(Deadline::after(os::now(), settings_.start_timeout).at, [this] {
     deadline_timer_ = {};
     const auto names = missing();
-    finish({Code::timed_out, fmt::format("no answer from {} of {} hosts within {} s: {}; give them more time with "
-                                         "--start-timeout, or see why with 'tutti check -H'",
-                                         names.size(), hellos_.size(), settings_.start_timeout.count(),
-                                         names_text(names))});
+    finish({Code::timed_out,
+            fmt::format("no answer from {} of {} hosts within {} s: {}; give them more time with "
+                        "--start-timeout, or see why with 'tutti check -H'",
+                        names.size(), hellos_.size(), settings_.start_timeout.count(), names_text(names))});
   });
   if (const Status status = start(); !status) finish(status);
 }
@@ -106,11 +104,13 @@ Status Muster::start_step() {
   TUTTI_ASSIGN(step_, SlurmStep::start(loop_, settings_, connecting_agent_words(call),
                                        {.arrived =
                                             [this](HostIndex host, Link link) {
-                                              if (!crew_.is_reached(host) && !is_done_) crew_.add(std::move(link), {host});
+                                              if (!crew_.is_reached(host) && !is_done_)
+                                                crew_.add(std::move(link), {host});
                                             },
                                         .ended =
                                             [this](const std::string& why) {
-                                              if (!is_done_) finish({Code::network, why});
+                                              finish({Code::network, why});
+                                              listener_.step_ended();
                                             }}));
   return {};
 }
@@ -163,10 +163,20 @@ void Muster::report_progress() {
   listener_.say(waiting_text(hellos_.size(), missing()));
 }
 
-void Muster::finish(const Status& status) {
-  if (std::exchange(is_done_, true)) return;
+void Muster::cancel() {
+  is_done_ = true;
   loop_.cancel(progress_timer_);
   loop_.cancel(deadline_timer_);
+}
+
+void Muster::close(bool is_complete) {
+  cancel();
+  if (step_ && !is_complete) step_->cancel();
+}
+
+void Muster::finish(const Status& status) {
+  if (is_done_) return;
+  cancel();
   // From the loop: whoever is told takes the crew apart, which may be calling right now.
   loop_.call_later([done = listener_.done, status] { done(status); });
 }

@@ -21,6 +21,7 @@ class Muster {
   struct Listener {
     std::function<void(const std::string&)> say;  // to people, while it takes long
     std::function<void(const Status&)> done;      // once: all have answered, or why that will not happen
+    std::function<void()> step_ended;             // that of Slurm, at whatever time
   };
   Muster(os::EventLoop& loop, const Settings& settings, Crew& crew, Listener listener);
   Muster(const Muster&) = delete;
@@ -35,8 +36,9 @@ class Muster {
   const Hello& hello_of(HostIndex host) const { return *hellos_[host]; }  // once it is done
   bool has_answered(HostIndex host) const { return hellos_[host].has_value(); }
   std::vector<HostIndex> below(HostIndex host) const;  // it and all that were started through it
-  void cancel() { finish({}); }                        // nobody wants to know any more
+  void cancel();                                       // nobody wants to know any more
   const SlurmStep* step() const { return step_.get(); }
+  void close(bool is_complete);  // a step in which some agents may not have come is cancelled
 
  private:
   Status start();
