@@ -13,16 +13,16 @@ namespace tutti::launch {
 
 // What the agent of a host has told about it.
 struct HostFacts {
-  std::string address;               // by which the other hosts reach it: a name or a number
-  std::vector<std::uint16_t> ports;  // one for each of its ranks, and one more on the first host
+  std::string address = {};               // by which the other hosts reach it: a name or a number
+  std::vector<std::uint16_t> ports = {};  // one for each of its ranks, and one more on the first host
 };
 
 struct WorldFacts {
-  std::string job;               // its name
-  std::string store;             // where its ranks meet: TUTTI_STORE
-  std::vector<HostFacts> hosts;  // by HostIndex
-  int generation = 0;            // of an elastic world, from 0
-  int restart = 0;               // how often the whole job was started again
+  std::string job = {};               // its name
+  std::string store = {};             // where its ranks meet: TUTTI_STORE
+  std::vector<HostFacts> hosts = {};  // by HostIndex
+  int generation = 0;                 // of an elastic world, from 0
+  int restart = 0;                    // how often the whole job was started again
   int restarts_max = 0;
 };
 

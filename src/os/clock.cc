@@ -11,4 +11,6 @@ Time now() {
   return {static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + static_cast<std::uint64_t>(time.tv_nsec)};
 }
 
+std::chrono::system_clock::time_point wall_now() { return std::chrono::system_clock::now(); }
+
 }  // namespace tutti::os

@@ -1,49 +1,18 @@
 #include "os/machine.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cmath>
-#include <memory>
 #include <vector>
 
 #include "os/caches.h"
-#include "os/control_group.h"
+#include "os/cores.h"
 #include "os/small_file.h"
 
 namespace tutti::os {
 
 namespace {
-
-// The cores that the scheduler may put this process on, in order; empty when it does not tell.
-std::vector<int> allowed_cores() {
-  constexpr int kCoresMax = 1 << 16;  // the kernel refuses a mask that is too small for it: try larger ones up to here
-  for (int cores = 1024; cores <= kCoresMax; cores *= 2) {
-    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> mask(CPU_ALLOC(cores),
-                                                                [](cpu_set_t* set) { CPU_FREE(set); });
-    const std::size_t bytes = CPU_ALLOC_SIZE(cores);
-    if (mask == nullptr) return {};
-    CPU_ZERO_S(bytes, mask.get());
-    if (sched_getaffinity(0, bytes, mask.get()) == 0) {
-      std::vector<int> found;
-      for (int core = 0; core < cores; ++core) {
-        if (CPU_ISSET_S(core, bytes, mask.get())) found.push_back(core);
-      }
-      return found;
-    }
-    if (errno != EINVAL) return {};
-  }
-  return {};
-}
-
-int usable_cores(std::size_t allowed) {
-  const int cores = std::max(1, static_cast<int>(allowed));
-  const auto quota = cpu_quota("/sys/fs/cgroup", read_small_file("/proc/self/cgroup").value_or(""));
-  return quota ? std::clamp(static_cast<int>(std::ceil(std::min(*quota, 1e6))), 1, cores) : cores;
-}
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -53,7 +22,7 @@ std::string host_name() {
 Machine look() {
   Machine machine;
   const std::vector<int> allowed = allowed_cores();
-  machine.usable_cores = usable_cores(allowed.size());
+  machine.usable_cores = usable_core_count();
   const Caches caches = find_caches(allowed.empty() ? 0 : allowed.front());
   machine.cache_bytes_l2 = caches.l2_bytes;
   machine.cache_bytes_last = caches.last_bytes;

@@ -15,7 +15,6 @@
 #include <ctime>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -35,10 +34,6 @@ std::optional<ProcessFacts> read_process(pid_t pid) {
   const ssize_t got = file.is_open() ? ::read(file.get(), text.data(), text.size()) : -1;
   if (got <= 0) return std::nullopt;
   return parse_process({text.data(), static_cast<std::size_t>(got)});
-}
-
-bool is_alive(const ProcessFacts& process) {
-  return process.state != ProcessState::zombie && process.state != ProcessState::gone;
 }
 
 }  // namespace
@@ -66,27 +61,35 @@ std::optional<ProcessFacts> parse_process(std::string_view stat) {
                       .resident_pages = static_cast<std::uint64_t>(std::max<std::int64_t>(*resident, 0))};
 }
 
-std::vector<ProcessFacts> all_processes() {
+ProcessTree ProcessTree::read() {
   std::vector<ProcessFacts> all;
   const std::unique_ptr<DIR, void (*)(DIR*)> folder(::opendir("/proc"), [](DIR* opened) { ::closedir(opened); });
-  if (folder == nullptr) return all;
+  if (folder == nullptr) return ProcessTree({});
   while (const dirent* entry = ::readdir(folder.get())) {
     const auto pid = text::integer_of<pid_t>(entry->d_name);
     if (!pid) continue;
     if (const auto process = read_process(*pid)) all.push_back(*process);
   }
-  return all;
+  return ProcessTree(std::move(all));
 }
 
-std::vector<ProcessFacts> descendants_of(pid_t root, std::span<const ProcessFacts> all) {
-  std::unordered_multimap<pid_t, const ProcessFacts*> children;
-  for (const ProcessFacts& process : all) children.emplace(process.parent, &process);
+ProcessTree::ProcessTree(std::vector<ProcessFacts> all) : all_(std::move(all)) {
+  std::ranges::stable_sort(all_, {}, &ProcessFacts::parent);
+  for (std::size_t index = 0; index < all_.size(); ++index) places_.emplace(all_[index].pid, index);
+}
+
+std::optional<ProcessFacts> ProcessTree::find(pid_t pid) const {
+  const auto found = places_.find(pid);
+  return found == places_.end() ? std::nullopt : std::optional(all_[found->second]);
+}
+
+std::vector<ProcessFacts> ProcessTree::descendants_of(pid_t root, std::span<const pid_t> without) const {
   std::vector<ProcessFacts> found;
-  std::unordered_set<pid_t> seen = {root};  // facts are read one after the other and may contradict each other
+  std::unordered_set<pid_t> seen(without.begin(), without.end());
+  seen.insert(root);  // facts are read one after the other and may contradict each other
   const auto add_children = [&](pid_t parent) {
-    const auto [begin, end] = children.equal_range(parent);
-    for (auto child = begin; child != end; ++child) {
-      if (seen.insert(child->second->pid).second) found.push_back(*child->second);
+    for (const ProcessFacts& child : std::ranges::equal_range(all_, parent, {}, &ProcessFacts::parent)) {
+      if (seen.insert(child.pid).second) found.push_back(child);
     }
   };
   add_children(root);
@@ -94,7 +97,7 @@ std::vector<ProcessFacts> descendants_of(pid_t root, std::span<const ProcessFact
   return found;
 }
 
-TreeUse use_of(pid_t root, std::span<const ProcessFacts> all) {
+TreeUse ProcessTree::use_of(pid_t root) const {
   const double ticks_per_s = static_cast<double>(::sysconf(_SC_CLK_TCK));
   const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   TreeUse use;
@@ -102,10 +105,8 @@ TreeUse use_of(pid_t root, std::span<const ProcessFacts> all) {
     use.cpu_s += static_cast<double>(process.cpu_ticks) / ticks_per_s;
     use.resident_bytes += process.resident_pages * page_bytes;
   };
-  for (const ProcessFacts& process : all) {
-    if (process.pid == root) add(process);
-  }
-  for (const ProcessFacts& process : descendants_of(root, all)) add(process);
+  if (const auto itself = find(root)) add(*itself);
+  for (const ProcessFacts& process : descendants_of(root)) add(process);
   return use;
 }
 
@@ -136,8 +137,7 @@ bool kill_descendants(Deadline deadline) {
   constexpr timespec kRound{.tv_sec = 0, .tv_nsec = 5'000'000};  // a killed process takes a moment to go
   while (true) {
     reap_orphans([](pid_t) { return false; });
-    const std::vector<ProcessFacts> all = all_processes();
-    const std::vector<ProcessFacts> left = descendants_of(::getpid(), all);
+    const std::vector<ProcessFacts> left = ProcessTree::read().descendants_of(::getpid());
     if (std::ranges::none_of(left, is_alive)) return true;
     for (const ProcessFacts& process : left) {
       if (is_alive(process)) send_signal(process, SIGKILL);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/deadline.h"
@@ -29,15 +30,31 @@ struct ProcessFacts {
 
 // From the text of /proc/PID/stat; nullopt where it is anything else.
 std::optional<ProcessFacts> parse_process(std::string_view stat);
-std::vector<ProcessFacts> all_processes();
-// Without the root itself. A process comes after its parent.
-std::vector<ProcessFacts> descendants_of(pid_t root, std::span<const ProcessFacts> all);
 
 struct TreeUse {
   double cpu_s = 0;
   std::uint64_t resident_bytes = 0;
 };
-TreeUse use_of(pid_t root, std::span<const ProcessFacts> all);  // with all that descends from it
+
+// Who descends from whom, at one moment.
+class ProcessTree {
+ public:
+  static ProcessTree read();  // of the machine, as far as /proc shows it
+  explicit ProcessTree(std::vector<ProcessFacts> all);
+
+  std::optional<ProcessFacts> find(pid_t pid) const;
+  // Without the root itself. A process comes after its parent. What descends from one of `without` is left out with it.
+  std::vector<ProcessFacts> descendants_of(pid_t root, std::span<const pid_t> without = {}) const;
+  TreeUse use_of(pid_t root) const;  // with all that descends from it
+
+ private:
+  std::vector<ProcessFacts> all_;                  // in the order of their parents
+  std::unordered_map<pid_t, std::size_t> places_;  // by pid
+};
+
+inline bool is_alive(const ProcessFacts& process) {
+  return process.state != ProcessState::zombie && process.state != ProcessState::gone;
+}
 
 // Whoever loses its parent below this process becomes a child of it, rather than of the first process.
 Status adopt_orphans();

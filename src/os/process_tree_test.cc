@@ -35,30 +35,31 @@ TEST(ProcessTree, ReadsWhatTheKernelWrites) {
 }
 
 TEST(ProcessTree, DescendantsComeAfterTheirParents) {
-  const std::vector<ProcessFacts> all = {process(5, 4), process(4, 2), process(3, 1), process(2, 1), process(9, 8)};
+  const ProcessTree tree({process(5, 4), process(4, 2), process(3, 1), process(2, 1), process(9, 8)});
   std::vector<pid_t> found;
-  for (const ProcessFacts& facts : descendants_of(2, all)) found.push_back(facts.pid);
+  for (const ProcessFacts& facts : tree.descendants_of(2)) found.push_back(facts.pid);
   EXPECT_EQ(found, (std::vector<pid_t>{4, 5}));
-  EXPECT_EQ(descendants_of(1, all).size(), 4U);
+  EXPECT_EQ(tree.descendants_of(1).size(), 4U);
+  EXPECT_EQ(tree.descendants_of(1, std::vector<pid_t>{4}).size(), 2U) << "without 4 and what descends from it";
+  EXPECT_EQ(tree.find(5), process(5, 4));
+  EXPECT_FALSE(tree.find(6));
 }
 
 TEST(ProcessTree, FactsThatContradictEachOtherEnd) {
-  const std::vector<ProcessFacts> all = {process(2, 3), process(3, 2), process(2, 2)};
-  EXPECT_EQ(descendants_of(2, all).size(), 1U);
+  EXPECT_EQ(ProcessTree({process(2, 3), process(3, 2), process(2, 2)}).descendants_of(2).size(), 1U);
 }
 
 TEST(ProcessTree, SumsWhatATreeUses) {
-  const std::vector<ProcessFacts> all = {process(2, 1), process(3, 2), process(4, 1)};
-  EXPECT_DOUBLE_EQ(use_of(2, all).cpu_s, 200.0 / static_cast<double>(::sysconf(_SC_CLK_TCK)));
-  EXPECT_GT(use_of(::getpid(), all_processes()).resident_bytes, 0U);
+  const ProcessTree tree({process(2, 1), process(3, 2), process(4, 1)});
+  EXPECT_DOUBLE_EQ(tree.use_of(2).cpu_s, 200.0 / static_cast<double>(::sysconf(_SC_CLK_TCK)));
+  EXPECT_GT(ProcessTree::read().use_of(::getpid()).resident_bytes, 0U);
 }
 
 TEST(ProcessTree, ASignalNeverHitsAnotherProcessOfTheSameNumber) {
   auto child = ChildProcess::start({.words = {"/bin/sleep", "60"}, .environment = {}});
   ASSERT_TRUE(child) << child.status().text();
-  const auto all = all_processes();
-  const auto found = std::ranges::find(all, child->pid(), &ProcessFacts::pid);
-  ASSERT_NE(found, all.end());
+  const auto found = ProcessTree::read().find(child->pid());
+  ASSERT_TRUE(found);
   ProcessFacts other = *found;
   other.start_ticks -= 1;
   send_signal(other, SIGKILL);
@@ -81,8 +82,8 @@ TEST(ProcessTree, NothingEscapesFromItsEndNotEvenInOtherSessions) {
     auto child = ChildProcess::start({.words = {"sh", "-c", script}, .environment = {}});
     is_good = is_good && child.is_ok();
     const Deadline deadline = soon();
-    while (descendants_of(::getpid(), all_processes()).size() < 5 && !deadline.has_passed(now())) ::usleep(1000);
-    is_good = is_good && kill_descendants(deadline) && descendants_of(::getpid(), all_processes()).empty();
+    while (ProcessTree::read().descendants_of(::getpid()).size() < 5 && !deadline.has_passed(now())) ::usleep(1000);
+    is_good = is_good && kill_descendants(deadline) && ProcessTree::read().descendants_of(::getpid()).empty();
     ::_exit(is_good ? 0 : 1);
   }
   int status = -1;
