@@ -17,7 +17,9 @@ constexpr std::string_view kMark = "tutti-check ";
 
 std::string line_of(const char* kind, const Json& value) {
   // What programs answered may be no UTF-8.
-  return std::string(kMark) + Json({{kind, value}}).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json line = Json::object();
+  line[kind] = value;
+  return std::string(kMark) + line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Json json_of(const Pair& pair) {

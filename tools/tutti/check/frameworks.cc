@@ -70,7 +70,7 @@ Frameworks find_frameworks() {
     nothing.failure = end.status().text();
   } else if (end->is_late) {
     nothing.failure = fmt::format("python3 has not answered within {} s", kPatience.count());
-  } else if (end->exit_code != 0) {
+  } else if (end->end != os::ProcessEnd{}) {
     nothing.failure = fmt::format("python3 failed: {}", last_line(end->err));
   } else {
     return parse_frameworks(end->out);

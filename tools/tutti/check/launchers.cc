@@ -17,7 +17,7 @@ std::string version_of(const std::vector<std::string>& words) {
   const auto end = run_program(words, Deadline::after(os::now(), kPatience));
   if (!end) return std::string(end.status().text());
   if (end->is_late) return fmt::format("which has not answered within {} s", kPatience.count());
-  if (end->exit_code != 0) return fmt::format("which fails: {}", last_line(end->err));
+  if (end->end != os::ProcessEnd{}) return fmt::format("which fails: {}", last_line(end->err));
   const std::string line = first_line(end->out.empty() ? end->err : end->out);
   return line.empty() ? "which says nothing of its version" : line;
 }

@@ -3,12 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
+#include <optional>
 
 #include "base/text.h"
 #include "os/clock.h"
@@ -36,33 +35,6 @@ Result<Pipe> create_pipe() {
   return Pipe{os::FileDescriptor(ends[0]), os::FileDescriptor(ends[1])};
 }
 
-// In a process group of its own, so that its children end with it, and with signals as a shell has them.
-Result<pid_t> spawn(const std::vector<std::string>& words, const Pipe& out, const Pipe& err) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out.writer.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.writer.get(), STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  pid_t child = 0;
-  const int error = ::posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    return Status(Code::unsupported, fmt::format("cannot start '{}': {}", words[0], os::error_text(error)));
-  }
-  return child;
-}
-
 // Takes what is there; false: nothing will come any more.
 bool drain(os::FileDescriptor& from, std::string& to) {
   std::array<char, 4096> buffer;
@@ -86,27 +58,26 @@ void wait_a_little(Pipe& out, Pipe& err) {
 Result<ProgramEnd> run_program(const std::vector<std::string>& words, Deadline deadline) {
   TUTTI_ASSIGN(Pipe out, create_pipe());
   TUTTI_ASSIGN(Pipe err, create_pipe());
-  TUTTI_ASSIGN(const pid_t child, spawn(words, out, err));
+  TUTTI_ASSIGN(os::ChildProcess child, os::ChildProcess::start({.words = words,
+                                                                .environment = os::whole_environment(),
+                                                                .output = out.writer.get(),
+                                                                .error = err.writer.get()}));
   out.writer.close();
   err.writer.close();
-  ProgramEnd end;
-  int status = 0;
-  bool has_ended = false;
-  while (!has_ended) {
-    if (deadline.has_passed(os::now())) {
-      end.is_late = true;
-      ::kill(-child, SIGKILL);
-      ::waitpid(child, &status, 0);
-      has_ended = true;
-    } else {
-      wait_a_little(out, err);
-      has_ended = ::waitpid(child, &status, WNOHANG) == child;
+  ProgramEnd result;
+  std::optional<os::ProcessEnd> end;
+  while (!end) {
+    if (!result.is_late && deadline.has_passed(os::now())) {
+      result.is_late = true;
+      child.signal_group(SIGKILL);
     }
-    if (out.reader.is_open() && !drain(out.reader, end.out)) out.reader.close();
-    if (err.reader.is_open() && !drain(err.reader, end.err)) err.reader.close();
+    wait_a_little(out, err);
+    end = child.try_wait();
+    if (out.reader.is_open() && !drain(out.reader, result.out)) out.reader.close();
+    if (err.reader.is_open() && !drain(err.reader, result.err)) err.reader.close();
   }
-  end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return end;
+  result.end = *end;
+  return result;
 }
 
 std::string find_program(const std::string& name) {

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "os/child_process.h"
 #include "tutti/status.h"
 
 namespace tutti::tool::check {
 
 struct ProgramEnd {
-  int exit_code = 0;  // 128 + signal where a signal ended it
+  os::ProcessEnd end = {};
   bool is_late = false;  // it was killed at the deadline
   std::string out = {};
   std::string err = {};
