@@ -7,7 +7,7 @@ install(TARGETS tutti_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS all_reduce_perf RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/ DESTINATION ${CMAKE_INSTALL_BINDIR} FILES_MATCHING REGEX
         "/(all_gather|broadcast|reduce_scatter|reduce|alltoall|alltoallv|scatter|gather|sendrecv|hypercube)_perf$"
-        PATTERN nvidia EXCLUDE)
+        REGEX "/(horovodrun|torchrun)$" PATTERN nvidia EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
         PATTERN cudart EXCLUDE)
 # Who wants a facade names its folders: no program gets it unasked.

@@ -45,7 +45,8 @@ void Crew::add(Link link, const std::vector<HostIndex>& hosts) {
   raw->program = std::move(link.program);
   raw->way = link.way;
   raw->root = hosts.front();
-  raw->channel = std::make_unique<Channel>(loop_, std::move(link.duct), link.greets, *this);
+  Owner& owner = *this;  // here, where that is known
+  raw->channel = std::make_unique<Channel>(loop_, std::move(link.duct), link.greets, owner);
   if (raw->program) raw->program->on_end([this, raw] { program_ended(*raw); });
   lines_.push_back(std::move(line));
   for (const HostIndex host : hosts) {
@@ -58,6 +59,10 @@ void Crew::add(Link link, const std::vector<HostIndex>& hosts) {
 
 void Crew::forget(const std::vector<HostIndex>& hosts) {
   for (const HostIndex host : hosts) lines_of_hosts_[host] = nullptr;
+  // A line that leads to nobody is cut, so that whoever is still there notices.
+  for (const auto& line : lines_) {
+    if (std::ranges::find(lines_of_hosts_, line.get()) == lines_of_hosts_.end()) settle(*line);
+  }
 }
 
 void Crew::send(HostIndex host, const Message& message) {
@@ -75,8 +80,8 @@ std::size_t Crew::queued_bytes(HostIndex host) const {
 }
 
 bool Crew::has_queued() const {
-  return std::ranges::any_of(
-      lines_, [](const auto& line) { return !line->has_ended && line->channel->queued_bytes() > 0; });
+  return std::ranges::any_of(lines_,
+                             [](const auto& line) { return !line->has_ended && line->channel->queued_bytes() > 0; });
 }
 
 void Crew::set_reading(bool is_reading) {
@@ -152,7 +157,7 @@ void Crew::settle(Line& line) {
   for (HostIndex host = 0; host < host_count(); ++host) {
     if (lines_of_hosts_[host] == &line) hosts.push_back(host);
   }
-  forget(hosts);
+  for (const HostIndex host : hosts) lines_of_hosts_[host] = nullptr;
   Parting parting{.way = line.way,
                   .host = names_[line.root],
                   .agent_path = agent_path_,

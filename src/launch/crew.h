@@ -31,7 +31,7 @@ class Crew final : private Channel::Owner {
   ~Crew() override;
 
   void add(Link link, const std::vector<HostIndex>& hosts);  // the first is at the other end of it
-  void forget(const std::vector<HostIndex>& hosts);          // they are reached by nothing any more
+  void forget(const std::vector<HostIndex>& hosts);          // nobody wants to hear of them any more
   bool is_reached(HostIndex host) const { return lines_of_hosts_[host] != nullptr; }
   std::size_t host_count() const { return lines_of_hosts_.size(); }
 
@@ -45,11 +45,11 @@ class Crew final : private Channel::Owner {
   std::vector<HostIndex> silent(std::chrono::nanoseconds limit) const;
   void forgive();  // all have just been heard
 
-  void finish();                                 // tells all agents to end; what is on its way to them still goes
-  bool is_empty() const;                         // nothing is left of them
-  std::vector<HostIndex> unanswered() const;     // hosts whose line has not ended
-  void kill();                                   // all programs, at once
-  void kill_unanswered_links(int signal);        // programs whose agent has not greeted, as ssh that still connects
+  void finish();                              // tells all agents to end; what is on its way to them still goes
+  bool is_empty() const;                      // nothing is left of them
+  std::vector<HostIndex> unanswered() const;  // hosts whose line has not ended
+  void kill();                                // all programs, at once
+  void kill_unanswered_links(int signal);     // programs whose agent has not greeted, as ssh that still connects
 
  private:
   struct Line;

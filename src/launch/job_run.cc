@@ -58,18 +58,13 @@ Result<int> JobRun::run() {
   muster_.begin();
   loop_.run_until([&] { return phase_ == Phase::over; }, Deadline::never());
   meeting_.reset();
-  if (verdict_) {
-    const auto culprit = verdict_->culprit();
-    const auto lines =
-        culprit && culprit->rank != kNoRank ? printer_->last_lines(culprit->rank) : std::vector<std::string>();
-    for (const std::string& line : verdict_->report(lines)) printer_->say(line);
-  }
+  if (verdict_) report();
   // As long as the reader of the output takes, unless the user has no patience.
   const int signals = late_signals_;
   loop_.run_until([&] { return printer_->is_written() || !printer_->failure() || late_signals_ > signals; },
                   Deadline::never());
   if (!failure_) return failure_;
-  if (early_signal_) return 128 + *early_signal_;
+  if (early_signal_) return kSignalCodeBase + *early_signal_;
   return verdict_->exit_code();
 }
 
@@ -78,12 +73,16 @@ void JobRun::mustered(const Status& status) {
   failure_ = status;
   if (failure_) failure_ = form_world(settings_.layout, 0);
   if (!failure_) return close();
+  if (settings_.verbosity > 0) {
+    say(fmt::format("all {} hosts have answered after {:.3f} s", crew_.host_count(),
+                    static_cast<double>(os::now().ns - roll_.status().started.ns) / 1e9));
+  }
   beat();
   if (!settings_.timeout) return;
   timeout_timer_ = loop_.call_at(Deadline::after(os::now(), *settings_.timeout).at, [this] {
     timeout_timer_ = {};
     is_end_wanted_ = true;
-    if (phase_ == Phase::running) apply(verdict_->timed_out(*settings_.timeout, os::now()));
+    if (phase_ == Phase::running) judge(verdict_->timed_out(*settings_.timeout, os::now()));
     look();
   });
 }
@@ -105,6 +104,7 @@ Status JobRun::form_world(const Layout& layout, int generation) {
   for (HostIndex host = 0; host < layout_.hosts.size(); ++host)
     facts.hosts.push_back({.address = addresses[host], .ports = muster_.hello_of(host).ports});
   verdict_.emplace(layout_, settings_.grace);
+  verdict_->begin(os::now());
   roll_.begin(layout_);
   roll_.set_state(JobState::running);
   gone_.clear();
@@ -113,6 +113,18 @@ Status JobRun::form_world(const Layout& layout, int generation) {
   for (HostIndex host = 0; host < orders.size(); ++host) crew_.send(host, Begin{.order = std::move(orders[host])});
   feed_.begin(layout_);
   return {};
+}
+
+void JobRun::report() {
+  const auto culprit = verdict_->culprit();
+  const bool is_rank = culprit && culprit->rank != kNoRank;
+  const auto lines = is_rank ? printer_->last_lines(culprit->rank) : std::vector<std::string>();
+  for (const std::string& line : verdict_->report(lines)) printer_->say(line);
+}
+
+void JobRun::judge(Measure measure) {
+  if (!verdict_->sentence().empty()) printer_->say(verdict_->sentence());
+  apply(measure);
 }
 
 void JobRun::apply(Measure measure) {
@@ -155,7 +167,6 @@ void JobRun::give_up_waiting() {
 }
 
 void JobRun::lose(const std::vector<HostIndex>& hosts, const std::string& why) {
-  Measure strongest = Measure::none;
   for (const HostIndex host : hosts) {
     if (!lost_.insert(host).second || !verdict_) continue;
     roll_.lost(layout_, host);
@@ -163,9 +174,8 @@ void JobRun::lose(const std::vector<HostIndex>& hosts, const std::string& why) {
     for (const Seat& seat : layout_.seats) {
       if (seat.host == host) feed_.left(seat.rank);
     }
-    if (phase_ == Phase::running) strongest = std::max(strongest, verdict_->host_lost(host, why, os::now()));
+    if (phase_ == Phase::running) judge(verdict_->host_lost(host, why, os::now()));
   }
-  apply(strongest);
 }
 
 void JobRun::look() {
@@ -193,11 +203,7 @@ void JobRun::clear() {
 void JobRun::restart() {
   loop_.cancel(answer_timer_);
   if (!may_restart()) return close();
-  const auto culprit = verdict_->culprit();
-  for (const std::string& line : verdict_->report(
-           culprit && culprit->rank != kNoRank ? printer_->last_lines(culprit->rank) : std::vector<std::string>())) {
-    printer_->say(line);
-  }
+  report();
   ++restart_;
   say(fmt::format("the job starts again ({} of {} restarts)", restart_, settings_.restarts));
   if (const Status status = form_world(settings_.layout, 0); !status) {

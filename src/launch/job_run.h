@@ -63,7 +63,9 @@ class JobRun final : public JobView, private Crew::Listener {
 
   void mustered(const Status& status);
   Status form_world(const Layout& layout, int generation);
+  void judge(Measure measure);  // what the verdict says, and what follows
   void apply(Measure measure);
+  void report();
   void lose(const std::vector<HostIndex>& hosts, const std::string& why);
   void look();  // whether the next phase has come
   void end_world();

@@ -53,7 +53,7 @@ void JobRun::hear(HostIndex, const CannotStart& failure) {
   if (!verdict_) return;
   roll_.cannot_start(failure.rank);
   feed_.left(failure.rank);
-  apply(verdict_->cannot_start(failure, os::now()));
+  judge(verdict_->cannot_start(failure, os::now()));
 }
 
 void JobRun::hear(HostIndex, const Output& output) {
@@ -71,7 +71,7 @@ void JobRun::hear(HostIndex, const Ended& ended) {
   printer_->end(ended.rank);
   roll_.ended(ended);
   feed_.left(ended.rank);
-  apply(verdict_->ended(ended, os::now()));
+  judge(verdict_->ended(ended, os::now()));
 }
 
 void JobRun::hear(HostIndex host, const Samples& samples) {
@@ -112,7 +112,7 @@ void JobRun::interrupt(int signal) {
       muster_.cancel();
       say("interrupted before all hosts had answered");
       return close();
-    case Phase::running: return apply(verdict_->interrupted(signal, os::now()));
+    case Phase::running: return judge(verdict_->interrupted(signal, os::now()));
     case Phase::clearing: return;
     case Phase::closing:
     case Phase::over:
@@ -148,7 +148,7 @@ void JobRun::stop() {
 void JobRun::kill() {
   is_end_wanted_ = true;
   if (phase_ != Phase::running) return stop();
-  apply(verdict_->interrupted(SIGTERM, os::now()));
+  judge(verdict_->interrupted(SIGTERM, os::now()));
   apply(Measure::kill);
 }
 

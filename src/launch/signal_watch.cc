@@ -54,7 +54,8 @@ void SignalWatch::take() {
 
 IgnoredSignals::IgnoredSignals() {
   for (const int signal : {SIGPIPE, SIGTTIN, SIGTTOU}) {
-    struct sigaction ignore {}, before{};
+    struct sigaction ignore {
+    }, before{};
     ignore.sa_handler = SIG_IGN;
     if (::sigaction(signal, &ignore, &before) == 0) before_.emplace_back(signal, before);
   }

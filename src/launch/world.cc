@@ -72,7 +72,8 @@ std::vector<Order> orders_of(const Settings& settings, const Layout& layout, con
 
 std::string names_text(const std::vector<std::string>& names) {
   const std::size_t count = std::min(names.size(), kNamesMax);
-  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count), ", "));
+  std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count), ", "));
   if (names.size() > count) text += fmt::format(" and {} more", names.size() - count);
   return text;
 }

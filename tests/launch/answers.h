@@ -13,6 +13,8 @@
 
 namespace tutti::programs {
 
+using lab::has_program;
+
 inline std::string who() { return std::string(TUTTI_PROGRAMS) + "/who"; }
 
 // Those that `who` has written, in the order of ranks; whatever else was written is left out.
@@ -36,10 +38,6 @@ inline std::string answers_of(const std::string& launcher, const std::vector<std
   }
   std::ranges::sort(lines);
   return fmt::format("{}", fmt::join(lines, "\n"));
-}
-
-inline bool has_program(const std::string& name) {
-  return lab::run_program(lab::kThisMachine, {.words = {"sh", "-c", "command -v " + name}}, kLimit).is_ok();
 }
 
 }  // namespace tutti::programs

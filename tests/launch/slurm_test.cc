@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/launch/answers.h"
-#include "tests/nccl/slurm.h"
+#include "tests/network/lab/slurm.h"
 
 namespace tutti::programs {
 namespace {
+
+using lab::Slurm;
 
 const std::vector<std::string> kHosts = {"host0", "host1"};
 
@@ -17,7 +19,7 @@ class BySlurm : public testing::Test {
       reason_ = status.text();
       return;
     }
-    auto slurm = Slurm::create(static_cast<int>(kHosts.size()));
+    auto slurm = Slurm::create({.host_count = static_cast<int>(kHosts.size())});
     if (slurm) slurm_ = *std::move(slurm);
     failure_ = slurm.status();
   }

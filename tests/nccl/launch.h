@@ -3,62 +3,25 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <csignal>
-#include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "os/clock.h"
 #include "tests/network/lab/lab.h"
-#include "tests/network/lab/process.h"
+#include "tests/network/lab/launch.h"
 
 namespace tutti::programs {
 
-using Words = std::vector<std::string>;
-using Environment = std::map<std::string, std::string>;
-
-inline constexpr std::chrono::seconds kLimit(60);
-inline constexpr std::chrono::seconds kGrace(10);       // for a launcher to end what it has started
-inline constexpr std::chrono::milliseconds kLook(100);  // between looks at what a program has said
-
-// Instead of an exit code, for what had to be ended: at the limit, or some time after its last words.
-inline constexpr int kOvertime = -1;
-inline constexpr int kSpoken = -2;
-
-struct Ending {
-  int exit_code = kOvertime;
-  std::string output;  // stdout and stderr together
-};
+using lab::Circumstances;
+using lab::Ending;
+using lab::Environment;
+using lab::kGrace;
+using lab::kLimit;
+using lab::kOvertime;
+using lab::kSpoken;
+using lab::launch;
+using lab::Words;
 
 inline std::string program_path(const std::string& name) {
   return std::string(TUTTI_PROGRAMS) + "/example_nccl_" + name;
-}
-
-// What a program is started with besides its words.
-struct Circumstances {
-  pid_t keeper = lab::kThisMachine;  // of its host
-  Environment environment = {};
-  std::string last_words = {};  // after these it has kGrace to end; empty: kLimit is all it has
-};
-
-// A launcher that takes too long is asked to end before it is killed, since its processes are not in its group.
-inline Ending launch(const Words& words, const Circumstances& circumstances) {
-  auto process = lab::Process::start(circumstances.keeper, {.words = words, .environment = circumstances.environment});
-  if (!process) return {kOvertime, std::string(process.status().text())};
-  const Deadline deadline = Deadline::after(os::now(), kLimit);
-  const auto has_spoken = [&] {
-    return !circumstances.last_words.empty() && process->output().find(circumstances.last_words) != std::string::npos;
-  };
-  std::optional<int> code;
-  while (!code && !has_spoken() && !deadline.has_passed(os::now())) code = process->wait(kLook);
-  if (!code && has_spoken()) code = process->wait(kGrace);
-  if (code) return {*code, process->output()};
-  const int instead = has_spoken() ? kSpoken : kOvertime;
-  process->send(SIGTERM);
-  process->wait(kGrace);
-  return {instead, process->output()};
 }
 
 inline Ending launch_here(const Words& words, const Environment& environment = {}) {

@@ -3,10 +3,12 @@
 
 #include "tests/nccl/launch.h"
 #include "tests/nccl/report.h"
-#include "tests/nccl/slurm.h"
+#include "tests/network/lab/slurm.h"
 
 namespace tutti::programs {
 namespace {
+
+using lab::Slurm;
 
 // Which MPI understands what srun says.
 struct Way {
@@ -25,7 +27,7 @@ class UnderSlurm : public testing::TestWithParam<Way> {
 };
 
 TEST_P(UnderSlurm, ProgramsAddUpOnTwoHosts) {
-  const auto slurm = Slurm::create(2);
+  const auto slurm = Slurm::create({.host_count = 2});
   ASSERT_TRUE(slurm) << slurm.status().text();
   const std::string ways = (*slurm)->run({"srun", "--mpi=list"}).output;
   if (ways.find(GetParam().option) == std::string::npos) GTEST_SKIP() << "this Slurm has only these: " << ways;

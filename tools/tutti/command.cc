@@ -88,7 +88,8 @@ std::string path_of(const CLI::App& command) {
 }
 
 std::vector<const CLI::App*> commands_of(const CLI::App& command) {
-  return command.get_subcommands([](const CLI::App* child) { return !child->get_name().empty(); });
+  return command.get_subcommands(
+      [](const CLI::App* child) { return !child->get_name().empty() && !child->get_group().empty(); });
 }
 
 }  // namespace tutti::tool

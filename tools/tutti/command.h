@@ -66,6 +66,7 @@ std::string name_of(const CLI::Option& option);
 std::string value_name_of(const CLI::Option& option);
 // "tutti plan simulate".
 std::string path_of(const CLI::App& command);
+// Those that people are told of: the others are in no group.
 std::vector<const CLI::App*> commands_of(const CLI::App& command);
 
 void add_plan_command(CLI::App& root, Commands& commands);
@@ -76,6 +77,7 @@ void add_env_command(CLI::App& root, Commands& commands);
 void add_meet_command(CLI::App& root, Commands& commands);
 void add_inspect_command(CLI::App& root, Commands& commands);
 void add_diagnose_command(CLI::App& root, Commands& commands);
+void add_agent_command(CLI::App& root, Commands& commands);
 void add_perf_command(CLI::App& root, Commands& commands);
 
 }  // namespace tutti::tool

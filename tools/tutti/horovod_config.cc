@@ -16,9 +16,12 @@ struct Section {
   std::string_view name;
   std::string_view prefix;
 };
-constexpr std::array kSections = {Section{"params", ""},           Section{"autotune", "autotune-"},
-                                  Section{"timeline", "timeline-"}, Section{"stall_check", "stall-check-"},
-                                  Section{"library_options", ""},  Section{"logging", "log-"}};
+constexpr std::array kSections = {Section{"params", ""},
+                                  Section{"autotune", "autotune-"},
+                                  Section{"timeline", "timeline-"},
+                                  Section{"stall_check", "stall-check-"},
+                                  Section{"library_options", ""},
+                                  Section{"logging", "log-"}};
 
 struct Line {
   bool is_indented = false;
@@ -52,7 +55,9 @@ std::string_view without_comment(std::string_view line) {
 }
 
 bool is_true(std::string_view value) { return value == "true" || value == "True" || value == "yes" || value == "on"; }
-bool is_false(std::string_view value) { return value == "false" || value == "False" || value == "no" || value == "off"; }
+bool is_false(std::string_view value) {
+  return value == "false" || value == "False" || value == "no" || value == "off";
+}
 
 Result<std::string> option_of(const Section& section, const Line& line) {
   std::string name = std::string(section.prefix) + line.key;

@@ -1,14 +1,16 @@
 // `horovodrun`: its flags, with the same meaning, for `tutti run`.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <map>
 
 #include "base/text.h"
-#include "tools/tutti/check_build.h"
+#include "launch/start/link.h"
+#include "os/error_text.h"
 #include "tools/tutti/horovod_config.h"
 #include "tools/tutti/run_command.h"
 #include "tools/tutti/run_hosts.h"
@@ -74,8 +76,8 @@ CLI::Option* add_tuned(CLI::App& app, HorovodOptions& options, const Tuned& tune
       ->type_name("VALUE");
 }
 
-void add_switch(CLI::App& app, HorovodOptions& options, std::string flag, std::string_view variable,
-                std::string value, std::string_view help) {
+void add_switch(CLI::App& app, HorovodOptions& options, std::string flag, std::string_view variable, std::string value,
+                std::string_view help) {
   const auto read = [&options, name = std::string(variable), value](std::int64_t) { options.variables[name] = value; };
   app.add_flag_function(std::move(flag), read, std::string(help));
 }
@@ -144,7 +146,8 @@ void add_elastic(CLI::App& app, HorovodOptions& options) {
 void add_meaningless(CLI::App& app, HorovodOptions& options) {
   const auto note = [&options](std::string flag) { options.without_meaning.push_back(std::move(flag)); };
   for (const char* flag : {"--mpi", "--gloo", "--jsrun", "--disable-cache"}) {
-    app.add_flag_function(flag, [note, flag](std::int64_t) { note(flag); }, "Without a meaning here");
+    app.add_flag_function(
+        flag, [note, flag](std::int64_t) { note(flag); }, "Without a meaning here");
   }
   for (const char* flag : {"--mpi-args", "--binding-args"}) {
     app.add_option_function<std::string>(
@@ -167,6 +170,13 @@ std::optional<int> add_config(CLI::App& app, HorovodOptions& options, std::vecto
   app.clear();
   std::vector<std::string> program;
   return parse_line(app, arguments, program);
+}
+
+int show_build_table() {
+  const std::string self = launch::own_program();
+  ::execl(self.c_str(), "tutti", "check", "--build", nullptr);
+  fmt::print(stderr, "horovodrun: cannot run {}: {}\n", self, os::error_text(errno));
+  return kExitFailed;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "tools/tutti/completion.h"
 #include "tools/tutti/manual.h"
 #include "tools/tutti/perf_command.h"
+#include "tools/tutti/run_command.h"
 #include "tools/tutti/usage.h"
 #include "tutti/version.h"
 
@@ -16,7 +17,8 @@ namespace tutti::tool {
 
 namespace {
 
-void add_commands(CLI::App& root, Commands& commands) {
+// `program` is what `tutti run` starts.
+void add_commands(CLI::App& root, Commands& commands, const std::vector<std::string>& program) {
   root.set_version_flag("--version", "tutti " TUTTI_VERSION, "Print the version and exit");
   root.set_help_flag("-h,--help", "Print this help and exit");
   root.footer("Examples:\n  tutti demo\n  tutti check\n  tutti plan list\n  tutti manual | man -l -");
@@ -25,12 +27,14 @@ void add_commands(CLI::App& root, Commands& commands) {
   root.require_subcommand(0, 1);
   add_plan_command(root, commands);
   add_demo_command(root, commands);
+  add_run_command(root, commands, program);
   add_check_command(root, commands);
   add_check_rank_command(root, commands);
   add_env_command(root, commands);
   add_meet_command(root, commands);
   add_inspect_command(root, commands);
   add_diagnose_command(root, commands);
+  add_agent_command(root, commands);
   add_perf_command(root, commands);
   add_completion_command(root, commands);
   add_manual_command(root, commands);
@@ -41,11 +45,14 @@ int fail(const std::string& sentence) {
   return kExitUsage;
 }
 
-int run(const std::vector<std::string>& arguments) {
+int run(const std::string& called, std::vector<std::string> arguments) {
   if (const auto code = try_perf_tool(arguments)) return *code;
+  if (const auto code = try_other_name(called, arguments)) return *code;
   CLI::App root("Tutti, all together: one stack for distributed training, in which collectives are plans.", "tutti");
   Commands commands(root);
-  add_commands(root, commands);
+  std::vector<std::string> program;
+  add_commands(root, commands, program);
+  if (!arguments.empty() && arguments[0] == "run") program = take_program(*root.get_subcommand("run"), arguments, 1);
   if (const auto slip = find_slip(root, arguments)) return fail(*slip);
   try {
     root.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // it takes them from the back
@@ -65,5 +72,5 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace tutti::tool
 
 int main(int argument_count, char** arguments) {
-  return tutti::tool::run(std::vector<std::string>(arguments + 1, arguments + argument_count));
+  return tutti::tool::run(arguments[0], std::vector<std::string>(arguments + 1, arguments + argument_count));
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "launch/launcher.h"
 #include "tools/tutti/run_dry.h"
 #include "tools/tutti/run_settings.h"
 #include "tools/tutti/usage.h"
@@ -17,8 +18,14 @@ int run_job(const RunOptions& options, std::string_view who) {
     fmt::print(stderr, "{}: {}\n", who, settings.status().text());
     return kExitUsage;
   }
-  std::fputs(dry_run_text(*settings).c_str(), stdout);
-  return kExitDone;
+  if (options.is_dry) {
+    std::fputs(dry_run_text(*settings).c_str(), stdout);
+    return kExitDone;
+  }
+  const auto code = launch::run(*settings);
+  if (code) return *code;
+  fmt::print(stderr, "{}: {}\n", who, code.status().text());
+  return kExitFailed;
 }
 
 void add_run_command(CLI::App& root, Commands& commands, const std::vector<std::string>& program) {

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <map>
 
-#include "launch/start/agent_words.h"
+#include "launch/start/commands.h"
+#include "launch/start/link.h"
+#include "launch/start/slurm_words.h"
 #include "launch/start/ssh_words.h"
-#include "launch/start/tree.h"
 #include "launch/variables.h"
+#include "os/machine.h"
 
 namespace tutti::tool {
 
@@ -24,14 +26,6 @@ using launch::Starter;
 constexpr std::uint16_t kUnknownPort = 65535;
 
 std::string join(const std::vector<std::string>& words) { return launch::quoted(words); }
-
-launch::AgentCall call_of(const Settings& settings, HostIndex host) {
-  const int extra = host == 0 ? 1 : 0;
-  return {.path = settings.agent,
-          .host = host,
-          .ports = settings.layout.local_size(host) + extra,
-          .silence = settings.silence};
-}
 
 std::string ranks_text(const Settings& settings, HostIndex host) {
   std::vector<Rank> ranks;
@@ -49,44 +43,28 @@ std::string host_line(const Settings& settings, HostIndex host, std::string_view
 
 void add_bough(const Settings& settings, const launch::Bough& bough, std::size_t depth, std::string& text) {
   const std::string indent(2 * depth, ' ');
-  const auto agent = launch::agent_words(call_of(settings, bough.host));
-  const auto words =
-      launch::ssh_words(settings.ssh, settings.start_timeout, settings.layout.hosts[bough.host].name, agent);
   text += host_line(settings, bough.host, indent);
-  text += fmt::format("{}  {}\n", indent, join(words));
+  text += fmt::format("{}  {}\n", indent, join(launch::ssh_command(settings, bough.host)));
   for (const launch::Bough& next : bough.boughs) add_bough(settings, next, depth + 1, text);
 }
 
-std::string hosts_text(const Settings& settings) {
-  const auto count = static_cast<HostIndex>(settings.layout.hosts.size());
+std::string step_text(const Settings& settings) {
   std::string text;
-  switch (settings.starter) {
-    case Starter::local:
-      for (HostIndex host = 0; host < count; ++host) {
-        text += host_line(settings, host, "");
-        text += fmt::format("  {}\n", join(launch::agent_words(call_of(settings, host))));
-      }
-      break;
-    case Starter::ssh: {
-      std::vector<HostIndex> all;
-      for (HostIndex host = 0; host < count; ++host) all.push_back(host);
-      for (const auto& bough : launch::tree_of(all, settings.ssh.tree_width)) add_bough(settings, bough, 0, text);
-      break;
-    }
-    case Starter::slurm: {
-      launch::AgentCall call = call_of(settings, 0);
-      for (HostIndex host = 0; host < count; ++host) {
-        text += host_line(settings, host, "");
-        call.ports = std::max(call.ports, call_of(settings, host).ports);
-      }
-      std::vector<std::string> words = {settings.slurm.program};
-      words.insert(words.end(), settings.slurm.options.begin(), settings.slurm.options.end());
-      const auto agent = launch::connecting_agent_words(call);
-      words.insert(words.end(), agent.begin(), agent.end());
-      text += fmt::format("  one step with one task on each of these nodes:\n  {}\n", join(words));
-      break;
-    }
+  for (HostIndex host = 0; host < settings.layout.hosts.size(); ++host) text += host_line(settings, host, "");
+  const auto words = launch::srun_words(settings.slurm, settings.layout.hosts, launch::step_agent_command(settings));
+  return text + fmt::format("all of these by one step:\n  {}\n", join(words));
+}
+
+// Hosts that are started by others stand below them.
+std::string hosts_text(const Settings& settings) {
+  if (settings.starter == Starter::slurm) return step_text(settings);
+  const launch::Ways ways = launch::ways_of(settings, os::this_machine().host);
+  std::string text;
+  for (const HostIndex host : ways.here) {
+    text += host_line(settings, host, "");
+    text += fmt::format("  {}\n", join(launch::local_command(settings, host, launch::own_program())));
   }
+  for (const launch::Bough& bough : ways.over_ssh) add_bough(settings, bough, 0, text);
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include "launch/host_file.h"
 #include "launch/host_list.h"
 #include "launch/slurm_allocation.h"
+#include "launch/world.h"
 #include "os/error_text.h"
 
 namespace tutti::tool {
@@ -62,25 +63,29 @@ bool are_in(const std::vector<Host>& hosts, const std::vector<Host>& allocation)
 Result<Starter> starter_of(const RunOptions& options, const std::vector<Host>& hosts,
                            const std::optional<launch::SlurmAllocation>& allocation, std::string_view own_name) {
   const bool is_here =
-      std::ranges::all_of(hosts, [&](const Host& host) { return is_this_host(host.name, own_name); });
+      std::ranges::all_of(hosts, [&](const Host& host) { return launch::is_this_machine(host.name, own_name); });
   if (options.launcher == "ssh") return Starter::ssh;
   if (options.launcher == "local") {
     if (is_here) return Starter::local;
-    const auto other = std::ranges::find_if(hosts, [&](const Host& host) { return !is_this_host(host.name, own_name); });
-    return invalid_argument(fmt::format("--launcher local starts ranks on this host only, but {} is named; leave it "
-                                        "away, or use --launcher ssh",
-                                        other->name));
+    const auto other =
+        std::ranges::find_if(hosts, [&](const Host& host) { return !launch::is_this_machine(host.name, own_name); });
+    return invalid_argument(
+        fmt::format("--launcher local starts ranks on this host only, but {} is named; leave it "
+                    "away, or use --launcher ssh",
+                    other->name));
   }
   const bool is_allocated = allocation && are_in(hosts, allocation->hosts);
   if (options.launcher == "slurm") {
     if (!allocation) {
-      return invalid_argument("--launcher slurm needs an allocation of Slurm, and SLURM_JOB_ID is not set; get one "
-                              "with salloc or sbatch");
+      return invalid_argument(
+          "--launcher slurm needs an allocation of Slurm, and SLURM_JOB_ID is not set; get one "
+          "with salloc or sbatch");
     }
     if (!is_allocated) {
-      return invalid_argument(fmt::format("--launcher slurm reaches only the nodes of job {}, and some of the hosts "
-                                          "are none; name others, or use --launcher ssh",
-                                          allocation->job));
+      return invalid_argument(
+          fmt::format("--launcher slurm reaches only the nodes of job {}, and some of the hosts "
+                      "are none; name others, or use --launcher ssh",
+                      allocation->job));
     }
     return Starter::slurm;
   }
@@ -101,15 +106,6 @@ bool asks_for_ranks(const RunOptions& options) {
 }
 
 }  // namespace
-
-bool is_this_host(std::string_view name, std::string_view own_name) {
-  if (name == "localhost" || name == "127.0.0.1" || name == "::1") return true;
-  if (own_name.empty()) return false;
-  // Names with and without their domain are the same host.
-  const auto short_of = [](std::string_view text) { return text.substr(0, text.find('.')); };
-  const bool has_domains = name.find('.') != std::string_view::npos && own_name.find('.') != std::string_view::npos;
-  return has_domains ? name == own_name : short_of(name) == short_of(own_name);
-}
 
 Result<std::string> read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -151,8 +147,10 @@ Result<Hosts> hosts_of(const RunOptions& options, const Surroundings& surroundin
     // An elastic job takes what is there, up to its most.
     std::int64_t slots = 0;
     for (const Host& host : hosts) slots += host.slots;
-    const Rank most = options.ranks_max > 0 ? options.ranks_max : static_cast<Rank>(std::min<std::int64_t>(slots, 1'000'000));
-    wish.ranks = static_cast<Rank>(std::clamp<std::int64_t>(slots, options.ranks_min, std::max(most, options.ranks_min)));
+    const Rank most =
+        options.ranks_max > 0 ? options.ranks_max : static_cast<Rank>(std::min<std::int64_t>(slots, 1'000'000));
+    wish.ranks =
+        static_cast<Rank>(std::clamp<std::int64_t>(slots, options.ranks_min, std::max(most, options.ranks_min)));
   }
   TUTTI_ASSIGN(launch::Layout layout, launch::lay_out(hosts, wish));
   return Hosts{.starter = starter, .layout = std::move(layout)};

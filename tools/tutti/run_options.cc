@@ -107,8 +107,9 @@ void add_elastic(CLI::App& command, RunOptions& options) {
            "Prints the hosts that are there now, host:slots a line");
   add_count(command, "--slots-per-host", options.slots_per_host, 1, "Slots of hosts that are named without");
   add_seconds(command, "--elastic-timeout", options.elastic_timeout_s, "How long to wait for enough slots");
-  command.add_option("--blacklist-cooldown-range", options.cooldown_s,
-                     "How long a host that has failed stays out, from the first time to the most, in seconds")
+  command
+      .add_option("--blacklist-cooldown-range", options.cooldown_s,
+                  "How long a host that has failed stays out, from the first time to the most, in seconds")
       ->type_name("MIN MAX")
       ->expected(2)
       ->check(CLI::Range(0, 100'000'000));

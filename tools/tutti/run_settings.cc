@@ -39,13 +39,15 @@ Result<std::string> chance_name() {
 
 Result<std::string> name_of(const RunOptions& options) {
   if (options.name.empty()) return options.is_dry ? Result<std::string>("<job>") : chance_name();
-  const bool is_plain = options.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                                       "._-") == std::string::npos;
+  const bool is_plain = options.name.find_first_not_of(
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                            "._-") == std::string::npos;
   if (is_plain && options.name[0] != '-' && options.name[0] != '.' && options.name.size() <= kNameBytesMax) {
     return options.name;
   }
-  return invalid_argument(fmt::format("--name '{}' is no name for a job; use up to {} letters, digits, '.', '_' and '-'",
-                                      options.name.substr(0, kNameBytesMax), kNameBytesMax));
+  return invalid_argument(
+      fmt::format("--name '{}' is no name for a job; use up to {} letters, digits, '.', '_' and '-'",
+                  options.name.substr(0, kNameBytesMax), kNameBytesMax));
 }
 
 // With Tutti's libraries in front of those that are there.
@@ -66,8 +68,7 @@ Status add_facades(const Surroundings& surroundings, launch::Variables& variable
   return {};
 }
 
-Result<launch::Variables> environment_of(const RunOptions& options, const Surroundings& surroundings,
-                                         Starter starter) {
+Result<launch::Variables> environment_of(const RunOptions& options, const Surroundings& surroundings, Starter starter) {
   launch::Variables variables;
   if (!options.forwards_nothing) variables = launch::forwarded(surroundings.environment, starter);
   if (!options.environment_file.empty()) {
@@ -98,9 +99,11 @@ launch::InputPolicy input_of(std::string_view word) {
 }
 
 Result<launch::OutputSettings> output_of(const RunOptions& options, Rank size) {
-  launch::OutputSettings output{.has_timestamps = options.has_timestamps,
-                                .folder = options.output,
-                                .also_prints = options.also_prints};
+  launch::OutputSettings output{
+      .has_timestamps = options.has_timestamps,
+      .folder = options.output,
+      .file_names = options.has_horovod_files ? launch::FileNames::horovod : launch::FileNames::flat,
+      .also_prints = options.also_prints};
   if (options.has_open_mpi_tags && options.tag == "none") {
     return invalid_argument("--tag-output and --tag none contradict each other; leave one of them away");
   }
@@ -139,9 +142,8 @@ Result<launch::ElasticSettings> elastic_of(const RunOptions& options) {
                                         elastic.ranks_max, elastic.ranks_min));
   }
   if (options.ranks > 0 && options.ranks < elastic.ranks_min) {
-    return invalid_argument(
-        fmt::format("-np {} is less than --min-np {}; raise the first or lower the second", options.ranks,
-                    elastic.ranks_min));
+    return invalid_argument(fmt::format("-np {} is less than --min-np {}; raise the first or lower the second",
+                                        options.ranks, elastic.ranks_min));
   }
   if (options.ranks > 0 && elastic.ranks_max > 0 && options.ranks > elastic.ranks_max) {
     return invalid_argument(fmt::format("-np {} is more than --max-np {}; lower the first or raise the second",
@@ -158,11 +160,12 @@ Result<launch::ElasticSettings> elastic_of(const RunOptions& options) {
 }
 
 Status add_ways(const RunOptions& options, const Surroundings& surroundings, Settings& settings) {
-  const bool has_ssh_options = options.ssh_port > 0 || !options.ssh_identity.empty() || !options.ssh_options.empty() ||
-                               !options.jump.empty();
+  const bool has_ssh_options =
+      options.ssh_port > 0 || !options.ssh_identity.empty() || !options.ssh_options.empty() || !options.jump.empty();
   if (has_ssh_options && settings.starter == Starter::slurm) {
-    return invalid_argument("options for ssh have no meaning inside an allocation of Slurm; leave them away, or use "
-                            "--launcher ssh");
+    return invalid_argument(
+        "options for ssh have no meaning inside an allocation of Slurm; leave them away, or use "
+        "--launcher ssh");
   }
   if (!options.srun_options.empty() && settings.starter != Starter::slurm) {
     return invalid_argument("--srun-option has a meaning only inside an allocation of Slurm; leave it away");
@@ -194,9 +197,10 @@ Status check(const RunOptions& options) {
     return invalid_argument("--start-timeout and --silence are longer than 0 seconds");
   }
   if (options.bind != "none" && options.may_oversubscribe) {
-    return invalid_argument(fmt::format("--bind {} gives each rank what is its own, and --oversubscribe has them share; "
-                                        "leave one of them away",
-                                        options.bind));
+    return invalid_argument(
+        fmt::format("--bind {} gives each rank what is its own, and --oversubscribe has them share; "
+                    "leave one of them away",
+                    options.bind));
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "os/environment.h"
 #include "os/machine.h"
+#include "os/nvidia_devices.h"
 #include "tools/tutti/run_command.h"
 
 namespace tutti::tool {
@@ -36,18 +37,8 @@ struct TorchOptions {
   std::vector<std::string> ignored = {};
 };
 
-int count_devices() {
-  int count = 0;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/dev", error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("nvidia") && text::integer_of<int>(std::string_view(name).substr(6))) ++count;
-  }
-  return count;
-}
-
 Result<int> ranks_per_host_of(const std::string& text) {
-  const int devices = text == "auto" || text == "gpu" ? count_devices() : 0;
+  const int devices = text == "auto" || text == "gpu" ? os::count_nvidia_devices() : 0;
   if (text == "cpu" || (text == "auto" && devices == 0)) return os::this_machine().usable_cores;
   if (text == "auto" || (text == "gpu" && devices > 0)) return devices;
   if (text == "gpu") return invalid_argument("--nproc-per-node gpu: this host has no /dev/nvidia0; give a number");
@@ -65,10 +56,11 @@ struct HostRange {
 Result<HostRange> hosts_of(const std::string& text) {
   const auto colon = text.find(':');
   const auto least = text::integer_of<int>(std::string_view(text).substr(0, colon));
-  const auto most = colon == std::string::npos ? least : text::integer_of<int>(std::string_view(text).substr(colon + 1));
+  const auto most =
+      colon == std::string::npos ? least : text::integer_of<int>(std::string_view(text).substr(colon + 1));
   if (least && most && *least >= 1 && *least <= *most && *most <= 100'000) return HostRange{*least, *most};
-  return invalid_argument(fmt::format("--nnodes '{}' is no number of hosts; write 2, or 1:4 for one to four",
-                                      text.substr(0, 40)));
+  return invalid_argument(
+      fmt::format("--nnodes '{}' is no number of hosts; write 2, or 1:4 for one to four", text.substr(0, 40)));
 }
 
 // PYTHON_EXEC as torchrun has it, or the first of python and python3 that is there.
@@ -103,9 +95,9 @@ void add_options(CLI::App& app, TorchOptions& options) {
   app.add_option("-t,--tee", options.tee, "Write files and print: 1, 2 or 3");
   app.add_option("--local-ranks-filter", options.filter, "Print only what these ranks say");
   app.add_flag("--dry-run", options.run.is_dry, "Print what would be started where, and start nothing");
-  for (const char* flag : {"--rdzv-backend", "--rdzv-endpoint", "--rdzv-conf", "--start-method", "--monitor-interval",
-                           "--local-addr", "--logs-specs", "--event-log-handler", "--signals-to-handle",
-                           "--numa-binding"}) {
+  for (const char* flag :
+       {"--rdzv-backend", "--rdzv-endpoint", "--rdzv-conf", "--start-method", "--monitor-interval", "--local-addr",
+        "--logs-specs", "--event-log-handler", "--signals-to-handle", "--numa-binding"}) {
     app.add_option_function<std::string>(
         flag, [&options, flag](const std::string&) { options.ignored.emplace_back(flag); }, "Without a meaning here");
   }
@@ -148,9 +140,10 @@ Result<RunOptions> run_options_of(const TorchOptions& options, const std::vector
     return invalid_argument("--standalone keeps all ranks on this host, but others are asked for; leave it away");
   }
   if (options.node_rank > 0) {
-    return invalid_argument(fmt::format("--node-rank {}: all hosts are started from one place; run it once, with "
-                                        "-H host1,host2 or inside an allocation of Slurm, and without --node-rank",
-                                        options.node_rank));
+    return invalid_argument(
+        fmt::format("--node-rank {}: all hosts are started from one place; run it once, with "
+                    "-H host1,host2 or inside an allocation of Slurm, and without --node-rank",
+                    options.node_rank));
   }
   run.host_count = hosts.most;
   run.needs_hosts = hosts.most > 1;

@@ -64,13 +64,13 @@ class SlipFinder {
 
   std::optional<std::string> word() {
     const std::string& argument = arguments_[at_];
-    std::vector<std::string> names;
-    for (const CLI::App* child : commands_of(*command_)) {
-      names.push_back(child->get_name());
+    for (const CLI::App* child : command_->get_subcommands([](const CLI::App*) { return true; })) {
       if (!child->check_name(argument)) continue;
       command_ = child;
       return std::nullopt;
     }
+    std::vector<std::string> names;
+    for (const CLI::App* child : commands_of(*command_)) names.push_back(child->get_name());
     if (has_positional(*command_)) return std::nullopt;
     if (names.empty()) {
       return fmt::format("{} takes no argument, but '{}' was given{}", path_of(*command_), argument,

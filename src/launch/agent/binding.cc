@@ -87,8 +87,8 @@ Bindings bind_ranks(std::span<const os::CpuPlace> places, Rank local_size, BindP
   if (policy == BindPolicy::none) return bindings;
   const std::vector<Core> cores = cores_of(places);
   if (ranks > cores.size()) {
-    bindings.note = fmt::format("ranks are not bound: there are {} of them and {} cores; start fewer or use --bind none",
-                                ranks, cores.size());
+    bindings.note = fmt::format(
+        "ranks are not bound: there are {} of them and {} cores; start fewer or use --bind none", ranks, cores.size());
     return bindings;
   }
   bindings.by_local_rank =

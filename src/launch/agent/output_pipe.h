@@ -12,7 +12,8 @@
 
 namespace tutti::launch {
 
-// On the thread of the loop. A line that is longer than kOutputBytesMax comes in pieces, and so does the rest at the end.
+// On the thread of the loop. A line that is longer than kOutputBytesMax comes in pieces, and so does the rest at the
+// end.
 class OutputPipe {
  public:
   using Take = std::function<void(Bytes)>;

@@ -78,11 +78,10 @@ Result<std::string> devices_of(Rank local_rank, int devices_per_rank, int device
   if (first + each <= all.size())
     return fmt::format("{}", fmt::join(all.begin() + static_cast<std::ptrdiff_t>(first),
                                        all.begin() + static_cast<std::ptrdiff_t>(first + each), ","));
-  return invalid_argument(
-      fmt::format("local rank {} needs devices {} to {} of this host, which has {}{}; start fewer ranks here or give "
-                  "each fewer devices",
-                  local_rank, first, first + each - 1, all.size(),
-                  visible ? fmt::format(" ({}={})", kDevices, *visible) : ""));
+  return invalid_argument(fmt::format(
+      "local rank {} needs devices {} to {} of this host, which has {}{}; start fewer ranks here or give "
+      "each fewer devices",
+      local_rank, first, first + each - 1, all.size(), visible ? fmt::format(" ({}={})", kDevices, *visible) : ""));
 }
 
 Result<std::vector<std::string>> environment_of(const Order& order, const RankOrder& rank, const Binding& binding,
@@ -101,8 +100,8 @@ Result<std::vector<std::string>> environment_of(const Order& order, const RankOr
   if (order.devices_per_rank > 0 && !has(rank.variables, kDevices)) {
     auto visible = environment.find(kDevices);
     if (!visible) visible = own_variable(host, kDevices);
-    TUTTI_ASSIGN(const std::string devices, devices_of(rank.local_rank, order.devices_per_rank,
-                                                       device_count_of(environment, host), visible));
+    TUTTI_ASSIGN(const std::string devices,
+                 devices_of(rank.local_rank, order.devices_per_rank, device_count_of(environment, host), visible));
     environment.set(kDevices, devices);
   }
   return environment.lines();

@@ -20,7 +20,8 @@ struct HostEnvironment {
 };
 
 // All variables of a rank: those of the agent where the order wants them, of the order, of the rank, later ones first.
-// OMP_NUM_THREADS where nobody has set it; CUDA_VISIBLE_DEVICES where the order divides devices and the rank has no own.
+// OMP_NUM_THREADS where nobody has set it; CUDA_VISIBLE_DEVICES where the order divides devices and the rank has no
+// own.
 Result<std::vector<std::string>> environment_of(const Order& order, const RankOrder& rank, const Binding& binding,
                                                 const HostEnvironment& host);
 

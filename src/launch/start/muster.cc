@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "launch/start/agent_words.h"
-#include "launch/start/ssh_words.h"
+#include "launch/start/commands.h"
 #include "launch/world.h"
 #include "os/clock.h"
 #include "os/machine.h"
@@ -18,12 +17,6 @@ namespace {
 
 constexpr std::chrono::seconds kFirstProgress(2);  // what is faster needs no comment
 constexpr std::chrono::seconds kNextProgress(10);
-constexpr int kTriesInTime = 3;  // ssh gives up soon enough for a host to be tried again before the deadline
-
-AgentCall call_of(const Settings& settings, HostIndex host) {
-  return {
-      .path = settings.agent, .host = host, .ports = settings.layout.local_size(host) + 1, .silence = settings.silence};
-}
 
 }  // namespace
 
@@ -55,36 +48,26 @@ void Muster::begin() {
 
 Status Muster::start() {
   if (settings_.starter == Starter::slurm) return start_step();
-  std::vector<HostIndex> remote;
-  for (HostIndex host = 0; host < hellos_.size(); ++host) {
-    const bool is_here = settings_.starter == Starter::local ||
-                         is_this_machine(settings_.layout.hosts[host].name, os::this_machine().host);
-    if (!is_here) {
-      remote.push_back(host);
-      continue;
-    }
-    TUTTI_TRY(start_here(host));
-  }
-  boughs_ = tree_of(remote, settings_.ssh.tree_width);
+  Ways ways = ways_of(settings_, os::this_machine().host);
+  for (const HostIndex host : ways.here) TUTTI_TRY(start_here(host));
+  boughs_ = std::move(ways.over_ssh);
   for (const Bough& bough : boughs_) TUTTI_TRY(start_bough(bough));
   return {};
 }
 
 Status Muster::start_here(HostIndex host) {
-  AgentCall call = call_of(settings_, host);
-  call.path = own_program();
-  TUTTI_ASSIGN(auto link, start_link(loop_, Way::local, agent_words(call)));
+  TUTTI_ASSIGN(auto link, start_link(loop_, Way::local, local_command(settings_, host, own_program())));
   crew_.add(std::move(link), {host});
   return {};
 }
 
-std::vector<std::string> Muster::words_for(HostIndex host) const {
-  return ssh_words(settings_.ssh, settings_.start_timeout / kTriesInTime, settings_.layout.hosts[host].name,
-                   agent_words(call_of(settings_, host)));
-}
+std::vector<std::string> Muster::words_for(HostIndex host) const { return ssh_command(settings_, host); }
 
 Branch Muster::branch_of(const Bough& bough) const {
-  Branch branch{.host = bough.host, .name = settings_.layout.hosts[bough.host].name, .words = words_for(bough.host)};
+  Branch branch{.host = bough.host,
+                .name = settings_.layout.hosts[bough.host].name,
+                .words = words_for(bough.host),
+                .branches = {}};
   for (const Bough& below : bough.boughs) branch.branches.push_back(branch_of(below));
   return branch;
 }
@@ -98,10 +81,7 @@ Status Muster::start_bough(const Bough& bough) {
 }
 
 Status Muster::start_step() {
-  AgentCall call = call_of(settings_, 0);
-  for (HostIndex host = 0; host < hellos_.size(); ++host)
-    call.ports = std::max(call.ports, settings_.layout.local_size(host) + 1);
-  TUTTI_ASSIGN(step_, SlurmStep::start(loop_, settings_, connecting_agent_words(call),
+  TUTTI_ASSIGN(step_, SlurmStep::start(loop_, settings_, step_agent_command(settings_),
                                        {.arrived =
                                             [this](HostIndex host, Link link) {
                                               if (!crew_.is_reached(host) && !is_done_)

@@ -42,11 +42,11 @@ Result<std::unique_ptr<Program>> Program::start(os::EventLoop& loop, const Setti
 Status Program::watch() {
   TUTTI_ASSIGN(error_watch_, loop_.watch(error_.get(), os::kReadable, [this] { read(); }));
   TUTTI_ASSIGN(end_watch_, loop_.watch(child_.descriptor(), os::kReadable, [this] {
-                 end_ = child_.try_wait();
-                 if (!end_) return;
-                 loop_.unwatch(end_watch_);
-                 if (on_end_) on_end_();
-               }));
+    end_ = child_.try_wait();
+    if (!end_) return;
+    loop_.unwatch(end_watch_);
+    if (on_end_) on_end_();
+  }));
   return {};
 }
 

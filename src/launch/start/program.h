@@ -1,5 +1,5 @@
-// A program that the launcher has running beside it, such as ssh, srun or an agent: what it complains about is kept, and
-// its end is noticed.
+// A program that the launcher has running beside it, such as ssh, srun or an agent: what it complains about is kept,
+// and its end is noticed.
 #pragma once
 
 #include <functional>
@@ -31,6 +31,7 @@ class Program {
 
   void on_end(std::function<void()> function) { on_end_ = std::move(function); }  // from the loop
   const std::optional<os::ProcessEnd>& end() const { return end_; }               // nullopt: it runs
+  pid_t pid() const { return child_.pid(); }
   void signal(int signal) const { child_.send_signal(signal); }
   const std::string& complaints();  // the last of what it has written to stderr until now
 

@@ -93,7 +93,7 @@ Result<std::unique_ptr<Program>> SlurmStep::start_srun(const Settings& settings,
 }
 
 void SlurmStep::take(const Bytes& announcement, rpc::Conduit conduit, std::size_t host_count) {
-  const auto host = parse_announcement(text_of(announcement));
+  const auto host = parse_announcement(tutti::text_of(announcement));
   if (!host || *host >= host_count) return;  // it knows the secret, and yet is no agent of this job: closed
   listener_.arrived(*host, Link{.duct = create_conduit_duct(std::move(conduit)),
                                 .program = nullptr,

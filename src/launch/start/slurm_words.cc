@@ -13,13 +13,30 @@ namespace tutti::launch {
 namespace {
 
 // What sbatch and salloc leave for srun, and what users set for their own steps: the agents' step has its own shape.
-constexpr std::array<std::string_view, 24> kForOtherSteps = {
-    "SLURM_NTASKS",         "SLURM_NPROCS",       "SLURM_NTASKS_PER_NODE",   "SLURM_TASKS_PER_NODE",
-    "SLURM_NNODES",         "SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK",      "SLURM_DISTRIBUTION",
-    "SLURM_CPU_BIND",       "SLURM_MPI_TYPE",     "SLURM_LABELIO",           "SLURM_STDINMODE",
-    "SLURM_STDOUTMODE",     "SLURM_STDERRMODE",   "SLURM_WAIT",              "SLURM_KILL_BAD_EXIT",
-    "SLURM_GPUS_PER_TASK",  "SLURM_GPU_BIND",     "SLURM_NTASKS_PER_SOCKET", "SLURM_NTASKS_PER_CORE",
-    "SLURM_MEM_BIND",       "SLURM_HINT",         "SLURM_THREADS_PER_CORE",  "SLURM_STEP_ID"};
+constexpr std::array<std::string_view, 24> kForOtherSteps = {"SLURM_NTASKS",
+                                                             "SLURM_NPROCS",
+                                                             "SLURM_NTASKS_PER_NODE",
+                                                             "SLURM_TASKS_PER_NODE",
+                                                             "SLURM_NNODES",
+                                                             "SLURM_CPUS_PER_TASK",
+                                                             "SRUN_CPUS_PER_TASK",
+                                                             "SLURM_DISTRIBUTION",
+                                                             "SLURM_CPU_BIND",
+                                                             "SLURM_MPI_TYPE",
+                                                             "SLURM_LABELIO",
+                                                             "SLURM_STDINMODE",
+                                                             "SLURM_STDOUTMODE",
+                                                             "SLURM_STDERRMODE",
+                                                             "SLURM_WAIT",
+                                                             "SLURM_KILL_BAD_EXIT",
+                                                             "SLURM_GPUS_PER_TASK",
+                                                             "SLURM_GPU_BIND",
+                                                             "SLURM_NTASKS_PER_SOCKET",
+                                                             "SLURM_NTASKS_PER_CORE",
+                                                             "SLURM_MEM_BIND",
+                                                             "SLURM_HINT",
+                                                             "SLURM_THREADS_PER_CORE",
+                                                             "SLURM_STEP_ID"};
 
 }  // namespace
 
@@ -32,12 +49,12 @@ std::vector<std::string> srun_words(const SlurmSettings& settings, std::span<con
                                  fmt::format("--ntasks={}", hosts.size()),
                                  "--ntasks-per-node=1",
                                  fmt::format("--nodelist={}", fmt::join(names, ",")),
-                                 "--overlap",              // ranks use what the allocation has, beside other steps
-                                 "--mpi=none",             // the ranks are Tutti's, not Slurm's
-                                 "--cpu-bind=none",        // agents bind their ranks themselves
-                                 "--kill-on-bad-exit=0",   // the launcher decides what a lost host means
-                                 "--wait=0",               // and how long the others go on
-                                 "--input=all",            // each agent reads the same line
+                                 "--overlap",             // ranks use what the allocation has, beside other steps
+                                 "--mpi=none",            // the ranks are Tutti's, not Slurm's
+                                 "--cpu-bind=none",       // agents bind their ranks themselves
+                                 "--kill-on-bad-exit=0",  // the launcher decides what a lost host means
+                                 "--wait=0",              // and how long the others go on
+                                 "--input=all",           // each agent reads the same line
                                  "--unbuffered",
                                  "--job-name=tutti"};
   words.insert(words.end(), settings.options.begin(), settings.options.end());

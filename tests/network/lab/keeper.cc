@@ -73,18 +73,6 @@ std::string network_of(pid_t pid) {
   return std::filesystem::read_symlink(fmt::format("/proc/{}/ns/net", pid), none).string();
 }
 
-// Daemons have left the groups and the parents by which others would find them. What is being started meanwhile is
-// found the next time.
-void kill_all() {
-  constexpr int kTriesMax = 100;
-  for (int i = 0; i < kTriesMax; ++i) {
-    const std::vector<pid_t> left = processes_on(::getpid());
-    if (left.empty()) return;
-    for (const pid_t pid : left) ::kill(pid, SIGKILL);
-    ::usleep(1000);
-  }
-}
-
 // The child says one sentence when it could not become a host, and nothing when it could.
 [[noreturn]] void keep(const Identity& identity, pid_t maker, int answer) {
   sigset_t end;
@@ -103,7 +91,7 @@ void kill_all() {
   ::close_range(3, UINT_MAX, 0);  // whoever waits for the end of a pipe shall not wait for this process
   for (int signal = 0; ::sigwait(&end, &signal) != 0;) {
   }
-  kill_all();
+  kill_all_on(::getpid());
   ::_exit(0);
 }
 
@@ -153,6 +141,18 @@ std::vector<pid_t> processes_on(pid_t keeper) {
     if (pid && *pid != keeper && !network.empty() && network_of(*pid) == network) found.push_back(*pid);
   }
   return found;
+}
+
+// Daemons have left the groups and the parents by which others would find them. What is being started meanwhile is
+// found the next time.
+void kill_all_on(pid_t keeper) {
+  constexpr int kTriesMax = 100;
+  for (int i = 0; i < kTriesMax; ++i) {
+    const std::vector<pid_t> left = processes_on(keeper);
+    if (left.empty()) return;
+    for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    ::usleep(1000);
+  }
 }
 
 Status enter_host(pid_t keeper) {

@@ -40,6 +40,8 @@ class Keeper {
 // What runs on the host of this keeper, whoever started it, without the keeper.
 std::vector<pid_t> processes_on(pid_t keeper);
 
+void kill_all_on(pid_t keeper);
+
 // Moves the calling process, which must have one thread, to the host that this process keeps. It stays in its folder.
 Status enter_host(pid_t keeper);
 

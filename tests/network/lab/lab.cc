@@ -228,6 +228,8 @@ Status Lab::set_congestion_control(const std::string& name) {
   return {};
 }
 
+void Lab::kill_processes(int host) const { kill_all_on(keeper(host)); }
+
 std::vector<pid_t> Lab::processes() const {
   std::vector<pid_t> all;
   for (const Keeper& keeper : hosts_) {

@@ -71,6 +71,8 @@ class Lab {
   Status set_congestion_control(const std::string& name);
 
   pid_t keeper(int host) const { return hosts_[static_cast<std::size_t>(host)].pid(); }
+  // Ends everything that runs on a host, daemons too; its network stays, and the other hosts learn of it.
+  void kill_processes(int host) const;
   // What runs on the hosts, whoever started it, without the keepers.
   std::vector<pid_t> processes() const;
   // Kills what is left on the hosts after a while. False: something was.

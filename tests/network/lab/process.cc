@@ -56,6 +56,10 @@ struct Files {
     ::dprintf(STDERR_FILENO, "%s\n", std::string(status.text()).c_str());
     ::_exit(kCannotStart);
   }
+  if (!program.folder.empty() && ::chdir(program.folder.c_str()) != 0) {
+    ::dprintf(STDERR_FILENO, "%s: %s\n", program.folder.c_str(), os::error_text(errno).c_str());
+    ::_exit(kCannotStart);
+  }
   const char* path = std::getenv("PATH");  // users that are not root may lack the folders of ip and tc
   ::setenv("PATH", (std::string(path == nullptr ? "/usr/bin:/bin" : path) + ":/usr/sbin:/sbin").c_str(), 1);
   for (const auto& [name, value] : program.environment) ::setenv(name.c_str(), value.c_str(), 1);

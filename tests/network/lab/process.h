@@ -22,6 +22,7 @@ struct Program {
   std::vector<std::string> words;                       // the program, found in PATH, and its arguments
   std::map<std::string, std::string> environment = {};  // on top of ours
   std::string input = {};                               // what it reads
+  std::string folder = {};                              // where it starts; empty: where we are
 };
 
 // A program and the group of what it starts. All of it is killed when this is destroyed, or when the maker ends.
