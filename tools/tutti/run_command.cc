@@ -13,13 +13,14 @@
 namespace tutti::tool {
 
 int run_job(const RunOptions& options, std::string_view who) {
-  const auto settings = settings_of(options, this_process());
+  const Surroundings surroundings = this_process();
+  const auto settings = settings_of(options, surroundings);
   if (!settings) {
     fmt::print(stderr, "{}: {}\n", who, settings.status().text());
     return kExitUsage;
   }
   if (options.is_dry) {
-    std::fputs(dry_run_text(*settings).c_str(), stdout);
+    std::fputs(dry_run_text(*settings, surroundings.environment).c_str(), stdout);
     return kExitDone;
   }
   const auto code = launch::run(*settings);
@@ -38,8 +39,8 @@ void add_run_command(CLI::App& root, Commands& commands, const std::vector<std::
       root, words,
       [](CLI::App& command, RunOptions& options) {
         add_run_options(command, options);
-        command.add_flag("--torchrun", "Take the options that follow as torchrun does");
-        command.add_flag("--horovodrun", "Take the options that follow as horovodrun does");
+        command.add_flag("--torchrun", options.names_another, "Take the options that follow as torchrun does");
+        command.add_flag("--horovodrun", options.names_another, "Take the options that follow as horovodrun does");
       },
       [&program](const RunOptions& options) {
         RunOptions all = options;

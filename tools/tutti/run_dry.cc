@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "launch/forwarding.h"
 #include "launch/start/commands.h"
 #include "launch/start/link.h"
 #include "launch/start/slurm_words.h"
@@ -90,8 +91,8 @@ std::string variable_line(const std::pair<std::string, std::string>& variable) {
   return fmt::format("  {}\n", without_ports(fmt::format("{}={}", variable.first, variable.second)));
 }
 
-// First those that all ranks have in common, then for each rank the others.
-std::string variables_text(const Settings& settings) {
+// First those that the user has set, then what all ranks have in common, then for each rank the others.
+std::string variables_text(const Settings& settings, const launch::Variables& environment) {
   const launch::WorldFacts facts = facts_of(settings);
   std::vector<launch::Variables> all;
   std::map<std::pair<std::string, std::string>, std::size_t> counts;
@@ -100,10 +101,20 @@ std::string variables_text(const Settings& settings) {
     for (const auto& variable : all.back()) ++counts[variable];
   }
   std::string text = "every rank has\n";
+  std::size_t passed_on = 0;
+  for (const auto& variable : settings.environment) {
+    const std::string* here = launch::find_variable(environment, variable.first);
+    if (here != nullptr && *here == variable.second) {
+      ++passed_on;
+    } else {
+      text += variable_line(variable);
+    }
+  }
   const auto is_of_all = [&](const auto& variable) { return counts[variable] == all.size(); };
   for (const auto& variable : all.front()) {
     if (is_of_all(variable)) text += variable_line(variable);
   }
+  if (passed_on > 0) text += fmt::format("  and {} that are set here\n", passed_on);
   for (const Seat& seat : settings.layout.seats) {
     std::string own;
     for (const auto& variable : all[static_cast<std::size_t>(seat.rank)]) {
@@ -124,7 +135,7 @@ std::string beginning(const Settings& settings) {
 
 }  // namespace
 
-std::string dry_run_text(const Settings& settings) {
+std::string dry_run_text(const Settings& settings, const launch::Variables& environment) {
   if (settings.layout.seats.empty()) {
     return fmt::format("{} to {} ranks on the hosts that {} names, over ssh:\n  {}\n", settings.elastic.ranks_min,
                        settings.elastic.ranks_max > 0 ? std::to_string(settings.elastic.ranks_max) : "any number of",
@@ -133,7 +144,7 @@ std::string dry_run_text(const Settings& settings) {
   std::string text = beginning(settings);
   if (!settings.folder.empty()) text += fmt::format("  in {}\n", settings.folder);
   text += hosts_text(settings);
-  text += variables_text(settings);
+  text += variables_text(settings, environment);
   return text;
 }
 

@@ -64,6 +64,7 @@ struct RunOptions {
   std::vector<std::string> program = {};
   bool has_horovod_files = false;  // rank.3/stdout below --output
   bool needs_hosts = false;        // of torchrun: several hosts were asked for
+  bool names_another = false;      // --torchrun or --horovodrun, behind other options
 };
 
 void add_run_options(CLI::App& command, RunOptions& options);

@@ -189,6 +189,9 @@ void add_times(const RunOptions& options, Settings& settings) {
 }
 
 Status check(const RunOptions& options) {
+  if (options.names_another) {
+    return invalid_argument("--torchrun and --horovodrun come first, because they say how the others are meant");
+  }
   if (options.program.empty()) {
     return invalid_argument("no program is given; write it behind the options, as in 'tutti run -np 4 ./program'");
   }

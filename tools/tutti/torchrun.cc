@@ -11,6 +11,7 @@
 #include "os/machine.h"
 #include "os/nvidia_devices.h"
 #include "tools/tutti/run_command.h"
+#include "tutti/status.h"
 
 namespace tutti::tool {
 

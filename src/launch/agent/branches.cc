@@ -72,7 +72,8 @@ void Branches::add(const Branch& branch) {
   link.branch = branch;
   add_hosts(branch, link.hosts);
   link.program = std::move(started->program);
-  link.channel = std::make_unique<Channel>(loop_, std::move(started->duct), Greets::expects, *this);
+  Owner& owner = *this;  // here, where that is known
+  link.channel = std::make_unique<Channel>(loop_, std::move(started->duct), Greets::expects, owner);
   link.sent_at = os::now();
   link.program->on_end([this, &link] { settle(link); });
   link.channel->set_reading(is_reading_);
