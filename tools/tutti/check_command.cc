@@ -15,7 +15,6 @@
 #include "tools/tutti/check/hosts_run.h"
 #include "tools/tutti/check/report_json.h"
 #include "tools/tutti/check/report_text.h"
-#include "tools/tutti/check_build.h"
 #include "tools/tutti/command.h"
 #include "tools/tutti/run_settings.h"
 
@@ -83,7 +82,10 @@ int check_many(const CheckOptions& options) {
 }
 
 int run_check(const CheckOptions& options) {
-  if (options.shows_build) return show_build_table();
+  if (options.shows_build) {
+    fmt::print("{}", check::build_table());
+    return kExitDone;
+  }
   const bool names_hosts = !options.run.hosts.empty() || !options.run.host_file.empty();
   return names_hosts || options.uses_slurm || is_on_many_nodes() ? check_many(options) : check_here(options);
 }
@@ -93,7 +95,8 @@ void add_check_options(CLI::App& command, CheckOptions& options) {
   command.add_flag("--build", options.shows_build, "Print the table that horovodrun --check-build prints")
       ->excludes(json);
   CLI::Option* hosts =
-      command.add_option("-H,--hosts", options.run.hosts, "Check these hosts and the network between every two of them")
+      command
+          .add_option("-H,--hosts", options.run.hosts, "Check these hosts and the network between every two of them")
           ->type_name("LIST");
   CLI::Option* file =
       command.add_option("--hostfile", options.run.host_file, "The same with the hosts of a file")->type_name("FILE");
@@ -114,21 +117,18 @@ void add_check_options(CLI::App& command, CheckOptions& options) {
       ->type_name("NAME=VALUE")
       ->take_all();
   command.add_option("--jump", options.run.jump, "The host that leads to the others: ssh -J")->type_name("HOST");
-  command.add_option("--agent-path", options.run.agent_path, "Where tutti lies on the hosts; as here unless given")->type_name("PATH");
+  command.add_option("--agent-path", options.run.agent_path, "Where tutti lies on the hosts; as here unless given")
+      ->type_name("PATH");
 }
 
 }  // namespace
-
-int show_build_table() {
-  fmt::print("{}", check::build_table());
-  return kExitDone;
-}
 
 void add_check_command(CLI::App& root, Commands& commands) {
   commands.add<CheckOptions>(
       root,
       {"check", "Say what this machine or a list of hosts has, what is missing and how to get it.",
-       "tutti check\ntutti check --json\ntutti check -H gpu1,gpu2,gpu3\ntutti check --hostfile hosts.txt --tolerance 0.8"},
+       "tutti check\ntutti check --json\ntutti check -H gpu1,gpu2,gpu3\ntutti check --hostfile hosts.txt --tolerance "
+       "0.8"},
       add_check_options, run_check);
 }
 

@@ -26,7 +26,8 @@ void add_check_rank_command(CLI::App& root, Commands& commands) {
     command.add_option("--limit-s", options.limit_s, "How long all pairs may take")->check(CLI::Range(1, 86'400));
   };
   CLI::App& command = commands.add<CheckRankOptions>(
-      root, {"check-rank", "Look at this host and measure with the other hosts of 'tutti check -H'.", "tutti check -H a,b"},
+      root,
+      {"check-rank", "Look at this host and measure with the other hosts of 'tutti check -H'.", "tutti check -H a,b"},
       add_options, run_check_rank);
   command.group("");  // hidden
 }

@@ -9,7 +9,9 @@ namespace tutti::tool::check {
 
 namespace {
 
-std::string row(bool is_there, std::string_view name) { return fmt::format("    [{}] {}\n", is_there ? 'X' : ' ', name); }
+std::string row(bool is_there, std::string_view name) {
+  return fmt::format("    [{}] {}\n", is_there ? 'X' : ' ', name);
+}
 
 }  // namespace
 

@@ -14,8 +14,8 @@ namespace tutti::tool::check {
 struct Pair {
   Rank a = 0;
   Rank b = 0;
-  std::string failure = {};  // empty: it was measured
-  double latency_s = 0;      // one way
+  std::string failure = {};      // empty: it was measured
+  double latency_s = 0;          // one way
   double there_bytes_per_s = 0;  // from a to b
   double back_bytes_per_s = 0;
   double clock_offset_s = 0;  // of b's clock over a's
@@ -24,7 +24,7 @@ struct Pair {
 };
 
 struct CheckedHost {
-  std::string name = {};  // as the user gave it
+  std::string name = {};     // as the user gave it
   std::string failure = {};  // why there is no report, or why it is no use
   std::optional<HostReport> report = {};
 };

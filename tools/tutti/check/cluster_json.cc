@@ -58,8 +58,8 @@ void add_pair(Cluster& cluster, Rank host, const Pair& pair) {
   const auto size = static_cast<Rank>(cluster.hosts.size());
   const bool is_sane = pair.a >= 0 && pair.a < pair.b && pair.b < size && (host == pair.a || host == pair.b);
   if (!is_sane) return;
-  const auto found = std::ranges::find_if(
-      cluster.pairs, [&](const Pair& known) { return known.a == pair.a && known.b == pair.b; });
+  const auto found =
+      std::ranges::find_if(cluster.pairs, [&](const Pair& known) { return known.a == pair.a && known.b == pair.b; });
   if (found == cluster.pairs.end()) {
     cluster.pairs.push_back(pair);
   } else if (!found->failure.empty() && pair.failure.empty()) {

@@ -102,7 +102,10 @@ std::string advice_text(const Cluster& cluster) {
 }
 
 std::string problems_text(const std::vector<Problem>& problems, std::size_t host_count) {
-  if (problems.empty()) return fmt::format("\nNothing is wrong with these {} hosts.\n", host_count);
+  if (problems.empty()) {
+    return host_count == 1 ? "\nNothing is wrong with this host.\n"
+                           : fmt::format("\nNothing is wrong with these {} hosts.\n", host_count);
+  }
   std::string text = "\nWrong\n";
   for (const Problem& problem : problems) {
     text += problem.text + "\n";

@@ -54,8 +54,7 @@ std::vector<SharedFinding> shared_findings(const Cluster& cluster) {
       one.hosts.push_back(static_cast<Rank>(host));
     }
   }
-  std::ranges::stable_sort(shared, std::ranges::greater{},
-                           [](const SharedFinding& one) { return one.finding.state; });
+  std::ranges::stable_sort(shared, std::ranges::greater{}, [](const SharedFinding& one) { return one.finding.state; });
   return shared;
 }
 

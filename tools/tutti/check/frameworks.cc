@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "launch/start/explanation.h"
 #include "os/clock.h"
 #include "tools/tutti/check/program.h"
 
@@ -64,14 +65,13 @@ Frameworks find_frameworks() {
     nothing.failure = "there is no python3 in PATH";
     return nothing;
   }
-  const auto end =
-      run_program({"python3", "-c", std::string(kScript)}, Deadline::after(os::now(), kPatience));
+  const auto end = run_program({"python3", "-c", std::string(kScript)}, Deadline::after(os::now(), kPatience));
   if (!end) {
     nothing.failure = end.status().text();
   } else if (end->is_late) {
     nothing.failure = fmt::format("python3 has not answered within {} s", kPatience.count());
   } else if (end->end != os::ProcessEnd{}) {
-    nothing.failure = fmt::format("python3 failed: {}", last_line(end->err));
+    nothing.failure = fmt::format("python3 failed: {}", launch::last_line(end->err));
   } else {
     return parse_frameworks(end->out);
   }

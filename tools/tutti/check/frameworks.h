@@ -17,8 +17,8 @@ struct Framework {
 };
 
 struct Frameworks {
-  std::string python = {};  // its version; empty: there is none that answers
-  std::string failure = {};  // why not
+  std::string python = {};          // its version; empty: there is none that answers
+  std::string failure = {};         // why not
   std::vector<Framework> all = {};  // TensorFlow, PyTorch and MXNet, always in this order
   bool operator==(const Frameworks&) const = default;
 };

@@ -87,8 +87,8 @@ class Painter {
              if (from == to) return fmt::format("{:>6}", "--");
              const auto& cell = grid_.at(from, to);
              if (!cell) return fmt::format("{:>6}", "?");
-             return " " + coloured(fmt::format("{:>5}", number_text(*cell / unit_.size)), good(*cell),
-                                   style_.has_colour);
+             return " " +
+                    coloured(fmt::format("{:>5}", number_text(*cell / unit_.size)), good(*cell), style_.has_colour);
            });
   }
 

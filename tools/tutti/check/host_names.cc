@@ -49,9 +49,7 @@ struct Kind {
   std::vector<std::int32_t> numbers;
 };
 
-bool has_zeros(const Parts& parts) {
-  return parts.number && std::to_string(*parts.number).size() < parts.digits;
-}
+bool has_zeros(const Parts& parts) { return parts.number && std::to_string(*parts.number).size() < parts.digits; }
 
 // Names with leading zeros go with those of the same width.
 bool fits(const Kind& kind, const Parts& parts) {

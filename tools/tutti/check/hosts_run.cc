@@ -79,7 +79,8 @@ class Watcher {
     collect(folder_, hosts_, cluster_);
     const std::size_t count = hosts_.size() * (hosts_.size() - 1) / 2;
     if (shows_) {
-      const auto reports = std::ranges::count_if(cluster_.hosts, [](const auto& host) { return host.report.has_value(); });
+      const auto reports =
+          std::ranges::count_if(cluster_.hosts, [](const auto& host) { return host.report.has_value(); });
       fmt::print(stderr, "\r\x1b[K{} of {} hosts have reported, {} of {} pairs are measured", reports,
                  cluster_.hosts.size(), cluster_.pairs.size(), count);
     }
@@ -113,18 +114,16 @@ std::vector<Rank> able_hosts(const Cluster& cluster) {
 
 Result<launch::Layout> layout_of(const Cluster& cluster, const std::vector<Rank>& hosts) {
   std::vector<launch::Host> list;
-  for (const Rank host : hosts) list.push_back({.name = cluster.hosts[static_cast<std::size_t>(host)].name, .slots = 1});
+  for (const Rank host : hosts)
+    list.push_back({.name = cluster.hosts[static_cast<std::size_t>(host)].name, .slots = 1});
   return launch::lay_out(list, {.ranks_per_host = 1});
 }
 
 void complete(launch::Settings& settings, const std::string& folder, int host_count) {
   const auto limit = std::chrono::ceil<std::chrono::seconds>(2 * time_for(host_count)) + kLimitSlack;
-  settings.command = {settings.agent,
-                      "check-rank",
-                      "--bandwidth-ms",
-                      std::to_string(effort_for(host_count).bandwidth_time.count()),
-                      "--limit-s",
-                      std::to_string(limit.count())};
+  settings.command = {settings.agent,   "check-rank",
+                      "--bandwidth-ms", std::to_string(effort_for(host_count).bandwidth_time.count()),
+                      "--limit-s",      std::to_string(limit.count())};
   settings.input = launch::InputPolicy::none;
   settings.output = {};
   settings.output.folder = folder;

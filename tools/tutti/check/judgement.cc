@@ -39,8 +39,8 @@ void add_versions(const Cluster& cluster, std::vector<Problem>& problems) {
     for (const FactGroup& group : fact.groups) {
       texts.push_back(fmt::format("{} on {}", group.text, names_text(cluster, group.hosts)));
     }
-    problems.push_back({fmt::format("versions of Tutti differ: {}", fmt::join(texts, ", ")),
-                        "install the same version on all hosts"});
+    problems.push_back(
+        {fmt::format("versions of Tutti differ: {}", fmt::join(texts, ", ")), "install the same version on all hosts"});
   }
 }
 
@@ -65,9 +65,8 @@ void add_broken_pairs(const Cluster& cluster, std::vector<Problem>& problems) {
   std::size_t count = 0;
   for (const Pair& pair : cluster.pairs) {
     if (pair.failure.empty() || ++count > kPairsNamedMax) continue;
-    problems.push_back(
-        {fmt::format("{} and {}: {}", name_of(cluster, pair.a), name_of(cluster, pair.b), pair.failure),
-         "look at firewalls and routes between them, or choose interfaces by TUTTI_SOCKET_IFNAME"});
+    problems.push_back({fmt::format("{} and {}: {}", name_of(cluster, pair.a), name_of(cluster, pair.b), pair.failure),
+                        "look at firewalls and routes between them, or choose interfaces by TUTTI_SOCKET_IFNAME"});
   }
   if (count > kPairsNamedMax) {
     problems.push_back({fmt::format("{} more pairs could not be measured", count - kPairsNamedMax), ""});
@@ -79,23 +78,23 @@ void add_slow_ways(const Cluster& cluster, double tolerance, std::vector<Problem
   const double median = bandwidths_of(cluster).median();
   for (std::size_t index = 0; index < std::min(ways.size(), kPairsNamedMax); ++index) {
     const SlowWay& way = ways[index];
-    problems.push_back({fmt::format("{} -> {}: {}, {:.2f} of the median {}", name_of(cluster, way.from),
-                                    name_of(cluster, way.to), text::rate_text(way.bytes_per_s), way.ratio,
-                                    text::rate_text(median)),
-                        "look at the cable, the port and what else runs there"});
+    problems.push_back(
+        {fmt::format("{} -> {}: {}, {:.2f} of the median {}", name_of(cluster, way.from), name_of(cluster, way.to),
+                     text::rate_text(way.bytes_per_s), way.ratio, text::rate_text(median)),
+         "look at the cable, the port and what else runs there"});
   }
   if (ways.size() > kPairsNamedMax) {
-    problems.push_back({fmt::format("{} more ways are below {:.2f} of the median", ways.size() - kPairsNamedMax,
-                                    tolerance), ""});
+    problems.push_back(
+        {fmt::format("{} more ways are below {:.2f} of the median", ways.size() - kPairsNamedMax, tolerance), ""});
   }
 }
 
 void add_missing(const Cluster& cluster, std::vector<Problem>& problems) {
   for (const SharedFinding& shared : shared_findings(cluster)) {
     if (shared.finding.state != State::missing) continue;
-    problems.push_back({fmt::format("{}: {}: {}", names_text(cluster, shared.hosts), shared.finding.what,
-                                    shared.finding.text),
-                        shared.finding.remedy});
+    problems.push_back(
+        {fmt::format("{}: {}: {}", names_text(cluster, shared.hosts), shared.finding.what, shared.finding.text),
+         shared.finding.remedy});
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "launch/start/explanation.h"
 #include "os/clock.h"
 #include "os/environment.h"
 #include "tools/tutti/check/program.h"
@@ -17,7 +18,7 @@ std::string version_of(const std::vector<std::string>& words) {
   const auto end = run_program(words, Deadline::after(os::now(), kPatience));
   if (!end) return std::string(end.status().text());
   if (end->is_late) return fmt::format("which has not answered within {} s", kPatience.count());
-  if (end->end != os::ProcessEnd{}) return fmt::format("which fails: {}", last_line(end->err));
+  if (end->end != os::ProcessEnd{}) return fmt::format("which fails: {}", launch::last_line(end->err));
   const std::string line = first_line(end->out.empty() ? end->err : end->out);
   return line.empty() ? "which says nothing of its version" : line;
 }

@@ -108,9 +108,9 @@ Finding find_shm(const Limits& limits) {
   if (!limits.shm_bytes) {
     return {State::slower, "/dev/shm", "is not there; " + why, "mount -t tmpfs tmpfs /dev/shm"};
   }
-  Finding finding{.what = "/dev/shm",
-                  .text = fmt::format("{}, {} free", text::bytes_text(*limits.shm_bytes),
-                                      text::bytes_text(limits.shm_free_bytes))};
+  Finding finding{
+      .what = "/dev/shm",
+      .text = fmt::format("{}, {} free", text::bytes_text(*limits.shm_bytes), text::bytes_text(limits.shm_free_bytes))};
   if (*limits.shm_bytes >= kShmBytesWanted) return finding;
   finding.state = State::slower;
   finding.text += "; " + why;

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "os/clock.h"
 #include "tools/tutti/check/machine.h"
 #include "tools/tutti/check/program.h"
-#include "os/clock.h"
 
 namespace tutti::tool::check {
 namespace {

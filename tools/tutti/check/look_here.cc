@@ -43,11 +43,12 @@ HostReport look_here() {
     findings.push_back(find());
   }
   findings.push_back(finding_of(report.frameworks));
-  for (const auto& find : {find_ssh, find_slurm, find_mpi, find_transports, find_interfaces, find_reach, find_carrier}) {
+  for (const auto& find :
+       {find_ssh, find_slurm, find_mpi, find_transports, find_interfaces, find_reach, find_carrier}) {
     findings.push_back(find());
   }
-  for (const auto& find : {find_locked_memory, find_open_files, find_processes_limit, find_shm, find_control_group,
-                           find_overcommit}) {
+  for (const auto& find :
+       {find_locked_memory, find_open_files, find_processes_limit, find_shm, find_control_group, find_overcommit}) {
     findings.push_back(find(limits));
   }
   findings.push_back(find_clock(clock_state()));

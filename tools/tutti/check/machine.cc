@@ -133,10 +133,10 @@ Finding find_devices() {
   const Gpus gpus = find_gpus();
   const std::string virtual_ones = "virtual devices in host memory (TUTTI_VIRTUAL_DEVICES)";
   if (gpus.listed == 0) return {.what = "devices", .text = fmt::format("no NVIDIA GPU; {}", virtual_ones)};
-  Finding finding{.what = "devices",
-                  .text = fmt::format("{} of {} {} usable, driver {}", gpus.usable, gpus.listed, gpus.model,
-                                      gpus.driver),
-                  .details = {fmt::format("this build computes on the host: programs get {}", virtual_ones)}};
+  Finding finding{
+      .what = "devices",
+      .text = fmt::format("{} of {} {} usable, driver {}", gpus.usable, gpus.listed, gpus.model, gpus.driver),
+      .details = {fmt::format("this build computes on the host: programs get {}", virtual_ones)}};
   if (gpus.usable < gpus.listed) {
     finding.state = State::slower;
     finding.remedy = "containers: docker run --gpus all; Slurm: --gres=gpu:N or --gpus-per-node=N";

@@ -95,8 +95,8 @@ Finding find_reach() {
       }
     }
   }
-  finding.text = reached.empty() ? "none can be connected to"
-                                 : fmt::format("{} can be connected to", fmt::join(reached, ", "));
+  finding.text =
+      reached.empty() ? "none can be connected to" : fmt::format("{} can be connected to", fmt::join(reached, ", "));
   if (finding.state != State::good) {
     finding.remedy = "look at the firewall (nft list ruleset), or leave the interface out with TUTTI_SOCKET_IFNAME";
   }

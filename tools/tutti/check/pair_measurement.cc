@@ -100,8 +100,7 @@ Result<double> receive_stream(rpc::Conduit& conduit, Deadline deadline) {
 Result<PairNumbers> measure_pair(rpc::Conduit& conduit, const PairEffort& effort, Deadline deadline) {
   TUTTI_TRY(write_number(conduit, effort.bandwidth_time.count(), deadline));
   TUTTI_ASSIGN(const Pings pings, ping(conduit, effort, deadline));
-  PairNumbers numbers{.latency_s = median_of(pings.round_trips_s) / 2,
-                      .clock_offset_s = clock_offset_s(pings.clocks)};
+  PairNumbers numbers{.latency_s = median_of(pings.round_trips_s) / 2, .clock_offset_s = clock_offset_s(pings.clocks)};
   TUTTI_TRY(send_stream(conduit, effort.bandwidth_time, deadline));
   TUTTI_ASSIGN(const std::int64_t there, read_number(conduit, deadline));
   numbers.there_bytes_per_s = std::bit_cast<double>(there);

@@ -11,8 +11,8 @@
 namespace tutti::tool::check {
 
 struct PairEffort {
-  int pings = 200;                               // at most
-  std::chrono::milliseconds ping_time{50};       // at most
+  int pings = 200;                                // at most
+  std::chrono::milliseconds ping_time{50};        // at most
   std::chrono::milliseconds bandwidth_time{200};  // of each direction
 };
 

@@ -50,14 +50,15 @@ Result<Trust> trust_of(const bootstrap::Launch& launch, bootstrap::Store& store,
   constexpr std::string_view kTcp = "tcp:";
   if (launch.store.starts_with(kTcp)) {
     const std::string_view rest = std::string_view(launch.store).substr(kTcp.size());
-    TUTTI_ASSIGN(const Identifier identifier, rest.starts_with("tutti") ? Identifier::parse(rest)
-                                                                          : Identifier::of_address(rest));
+    TUTTI_ASSIGN(const Identifier identifier,
+                 rest.starts_with("tutti") ? Identifier::parse(rest) : Identifier::of_address(rest));
     TUTTI_ASSIGN(const bootstrap::MeetingAddress meeting, bootstrap::read_identifier(identifier));
     return Trust{meeting.secret, meeting.is_encrypted ? rpc::Encryption::on : rpc::Encryption::off};
   }
   if (!launch.is_on_one_host() && launch.store.empty()) {
-    return Status(Code::unsupported,
-                  fmt::format("{} gives no secret for a check of several hosts; use 'tutti check -H'", launch.launcher));
+    return Status(
+        Code::unsupported,
+        fmt::format("{} gives no secret for a check of several hosts; use 'tutti check -H'", launch.launcher));
   }
   if (launch.rank == 0) {
     TUTTI_ASSIGN(const rpc::Secret secret, rpc::Secret::create());
@@ -130,9 +131,8 @@ Status Party::open(const bootstrap::Launch& launch, Deadline deadline) {
   rpc::CourierOptions options{.secret = trust.secret, .encryption = trust.encryption, .listen = place.listen};
   options.data.congestion = std::string(knobs.congestion().value_or("cubic"));  // as the transport has it
   TUTTI_ASSIGN(courier_, rpc::Courier::start(options));
-  courier_->on_data([this](ActorId, Bytes announcement, rpc::Conduit conduit) {
-    take(std::move(announcement), std::move(conduit));
-  });
+  courier_->on_data(
+      [this](ActorId, Bytes announcement, rpc::Conduit conduit) { take(std::move(announcement), std::move(conduit)); });
   const Bytes mine = encode(PartyCard{courier_->contact(), place.offer});
   TUTTI_ASSIGN(const auto all, bootstrap::exchange(*store_, "check", launch.rank, launch.size, mine, deadline));
   for (const Bytes& bytes : all) {

@@ -96,12 +96,4 @@ std::string first_line(const std::string& text) {
   return "";
 }
 
-std::string last_line(const std::string& text) {
-  std::string last;
-  for (const std::string_view line : text::split(text, '\n')) {
-    if (!text::trim(line).empty()) last = text::trim(line);
-  }
-  return last;
-}
-
 }  // namespace tutti::tool::check

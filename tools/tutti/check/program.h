@@ -26,8 +26,6 @@ Result<ProgramEnd> run_program(const std::vector<std::string>& words, Deadline d
 // Where PATH leads to; empty: nowhere.
 std::string find_program(const std::string& name);
 
-// The first line that is not empty, and the last.
-std::string first_line(const std::string& text);
-std::string last_line(const std::string& text);
+std::string first_line(const std::string& text);  // that is not empty
 
 }  // namespace tutti::tool::check

@@ -17,7 +17,7 @@ namespace tutti::tool::check {
 namespace {
 
 constexpr std::chrono::seconds kMeetWithin{60};  // hosts differ in how long python3 takes to answer
-constexpr std::chrono::seconds kPairSlack{10};   // a pair that takes so much longer than planned is too slow to wait for
+constexpr std::chrono::seconds kPairSlack{10};  // a pair that takes so much longer than planned is too slow to wait for
 constexpr std::chrono::milliseconds kAllPairs{45'000};
 constexpr std::chrono::milliseconds kBandwidthTimeLeast{20};
 
@@ -81,8 +81,6 @@ PairEffort effort_for(int host_count) {
   return effort;
 }
 
-std::chrono::milliseconds time_for(int host_count) {
-  return time_of(effort_for(host_count)) * round_count(host_count);
-}
+std::chrono::milliseconds time_for(int host_count) { return time_of(effort_for(host_count)) * round_count(host_count); }
 
 }  // namespace tutti::tool::check

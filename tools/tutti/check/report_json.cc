@@ -29,7 +29,8 @@ Json json_of(const Finding& finding) {
 }
 
 Finding finding_of(const Json& json) {
-  Finding finding{.what = string_of(json, "what"), .text = string_of(json, "text"), .remedy = string_of(json, "remedy")};
+  Finding finding{
+      .what = string_of(json, "what"), .text = string_of(json, "text"), .remedy = string_of(json, "remedy")};
   const std::string state = string_of(json, "state");
   for (const State known : {State::good, State::slower, State::missing}) {
     if (state == name_of(known)) finding.state = known;

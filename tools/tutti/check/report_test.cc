@@ -43,8 +43,8 @@ TEST(Report, FitsItsSchema) {
 TEST(Report, IsReadAsFarAsItIsOne) {
   EXPECT_FALSE(report_of(Json::parse("[1, 2]")));
   EXPECT_FALSE(report_of(Json::parse("{}")));
-  const auto odd = report_of(Json::parse(
-      R"({"version": "9", "facts": [1, {"name": 5}], "findings": "none", "frameworks": 3, "new": {}})"));
+  const auto odd = report_of(
+      Json::parse(R"({"version": "9", "facts": [1, {"name": 5}], "findings": "none", "frameworks": 3, "new": {}})"));
   ASSERT_TRUE(odd);
   EXPECT_EQ(odd->version, "9");
   EXPECT_EQ(odd->facts.size(), 1u);
@@ -96,15 +96,16 @@ TEST(ClusterLines, LeaveOutPairsThatAHostCannotSpeakOf) {
 TEST(BuildTable, HasTheRowsThatScriptsSearchFor) {
   const BuildFacts facts{.frameworks = parse_frameworks("python 3.11.2\nPyTorch 2.4.0\n"), .has_ucx = true};
   const std::string table = build_table(facts);
-  EXPECT_EQ(table.substr(table.find("\n\n")),
-            "\n\nAvailable Frameworks:\n"
-            "    [ ] TensorFlow\n    [X] PyTorch\n    [ ] MXNet\n"
-            "\nAvailable Controllers:\n"
-            "    [ ] MPI\n    [ ] Gloo\n    [X] Tutti\n"
-            "\nAvailable Tensor Operations:\n"
-            "    [X] NCCL\n    [ ] DDL\n    [ ] CCL\n    [ ] MPI\n    [ ] Gloo\n    [X] Tutti (shared memory, TCP, UCX)\n"
-            "\nNeither MPI nor Gloo is needed: Tutti starts and connects processes by itself.\n"
-            "NCCL is the interface, as Tutti's libnccl.so.2 has it ('tutti env nccl').\n");
+  EXPECT_EQ(
+      table.substr(table.find("\n\n")),
+      "\n\nAvailable Frameworks:\n"
+      "    [ ] TensorFlow\n    [X] PyTorch\n    [ ] MXNet\n"
+      "\nAvailable Controllers:\n"
+      "    [ ] MPI\n    [ ] Gloo\n    [X] Tutti\n"
+      "\nAvailable Tensor Operations:\n"
+      "    [X] NCCL\n    [ ] DDL\n    [ ] CCL\n    [ ] MPI\n    [ ] Gloo\n    [X] Tutti (shared memory, TCP, UCX)\n"
+      "\nNeither MPI nor Gloo is needed: Tutti starts and connects processes by itself.\n"
+      "NCCL is the interface, as Tutti's libnccl.so.2 has it ('tutti env nccl').\n");
 }
 
 TEST(Frameworks, SayWhyTheyAreUnknown) {
