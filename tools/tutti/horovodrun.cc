@@ -12,8 +12,8 @@
 #include "launch/start/link.h"
 #include "os/error_text.h"
 #include "tools/tutti/horovod_config.h"
+#include "tools/tutti/plan_options.h"
 #include "tools/tutti/run_command.h"
-#include "tools/tutti/run_hosts.h"
 #include "tutti/version.h"
 
 namespace tutti::tool {

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "launch/forwarding.h"
@@ -13,7 +10,7 @@
 #include "launch/host_list.h"
 #include "launch/slurm_allocation.h"
 #include "launch/world.h"
-#include "os/error_text.h"
+#include "tools/tutti/plan_options.h"
 
 namespace tutti::tool {
 
@@ -21,8 +18,6 @@ namespace {
 
 using launch::Host;
 using launch::Starter;
-
-constexpr std::size_t kTextBytesMax = std::size_t{16} << 20;
 
 // How many slots a host has that is named without a number.
 int standard_slots(const RunOptions& options) {
@@ -106,20 +101,6 @@ bool asks_for_ranks(const RunOptions& options) {
 }
 
 }  // namespace
-
-Result<std::string> read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return invalid_argument(fmt::format("cannot read '{}': {}; name another file", path, os::error_text(errno)));
-  }
-  std::string text(kTextBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
-  if (text.size() > kTextBytesMax) {
-    return invalid_argument(fmt::format("'{}' has more than {} bytes; name another file", path, kTextBytesMax));
-  }
-  return text;
-}
 
 Result<Hosts> hosts_of(const RunOptions& options, const Surroundings& surroundings) {
   TUTTI_ASSIGN(std::vector<Host> hosts, named_hosts(options));

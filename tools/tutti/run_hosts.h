@@ -1,8 +1,6 @@
 // Where a job runs: the hosts that the user has named or Slurm has given, and how they are reached.
 #pragma once
 
-#include <string>
-
 #include "launch/layout.h"
 #include "launch/settings.h"
 #include "tools/tutti/run_options.h"
@@ -15,8 +13,5 @@ struct Hosts {
   launch::Layout layout = {};
 };
 Result<Hosts> hosts_of(const RunOptions& options, const Surroundings& surroundings);
-
-// The text of a file that the user has named; at most 16 MiB.
-Result<std::string> read_text(const std::string& path);
 
 }  // namespace tutti::tool

@@ -12,6 +12,7 @@
 #include "os/entropy.h"
 #include "os/machine.h"
 #include "tools/tutti/facade_paths.h"
+#include "tools/tutti/plan_options.h"
 #include "tools/tutti/run_hosts.h"
 
 namespace tutti::tool {
