@@ -8,6 +8,8 @@ readonly BASE_PACKAGES="g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev
 readonly MPI_PACKAGES="openmpi-bin libopenmpi-dev mpich libmpich-dev"
 # A browser without windows, for the reports of the perf tools; where there is none, their tests are skipped.
 readonly BROWSER_PACKAGE=chromium-headless-shell
+# A cluster on virtual hosts, for the tests of launchers; where a part is missing, those that need it are skipped.
+readonly CLUSTER_PACKAGES="openssh-client openssh-server slurmctld slurmd slurm-client munge"
 readonly PROGRESS_EVERY_S=5
 
 say() { printf '%s\n' "$*"; }
@@ -22,6 +24,8 @@ program_of() {
     g++ | cmake | pkg-config | clang | clang-format-14) printf '%s' "$1" ;;
     ninja-build) printf 'ninja' ;;
     iproute2) printf 'tc' ;;
+    openssh-client) printf 'ssh' ;;
+    openssh-server) printf '/usr/sbin/sshd' ;;
   esac
 }
 
@@ -91,6 +95,14 @@ want_browser() {
   done
   if ! apt-cache show "$BROWSER_PACKAGE" > /dev/null 2>&1 || ! root_command > /dev/null; then return 0; fi
   install_packages "$BROWSER_PACKAGE" || true
+}
+
+# The daemons of a cluster for the tests. Where systemd runs, their packages would start them at once and at every boot:
+# whoever wants these tests there installs them by hand.
+want_cluster() {
+  if [[ -d /run/systemd/system ]] || ! command -v dpkg-query > /dev/null || ! root_command > /dev/null; then return 0; fi
+  # shellcheck disable=SC2086
+  install_packages $CLUSTER_PACKAGES || true
 }
 
 # Configures a preset when it never was, or when the folder has moved since.

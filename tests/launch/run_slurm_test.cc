@@ -94,11 +94,11 @@ std::unique_ptr<Slurm> RunInSlurm::slurm_;
 std::string RunInSlurm::reason_;
 Status RunInSlurm::failure_;
 
-// Lines that salloc itself says go to its stderr.
-TEST_F(RunInSlurm, AnAllocationIsUsedByOneStepWithoutNamingHosts) {
-  const std::string words = shell_text(run_words({"--tag", "none"}, {"place", "sum"}));
-  const Ending ending =
-      slurm_->run({"sh", "-c", "salloc -Q -N3 --ntasks-per-node=2 sh -c \"$0; squeue -h -s -o %i\" 2>&1", words});
+TEST_F(RunInSlurm, AnAllocationIsUsedWithoutNamingHosts) {
+  Words words = {"salloc", "-Q", "-N3", "--ntasks-per-node=2"};
+  const Words job = run_words({"--tag", "none"}, {"place", "sum"});
+  words.insert(words.end(), job.begin(), job.end());
+  const Ending ending = slurm_->run(words);
   EXPECT_EQ(ending.exit_code, 0) << ending.output;
   std::string expected = expected_places({"host0", "host1", "host2"}, 2);
   for (int rank = 0; rank < 6; ++rank) expected += fmt::format("{}: the ranks add up to 15\n", rank);
@@ -191,10 +191,13 @@ tutti run --grace 1 job_rank exit@2=5 sleep=1000
   EXPECT_NE(said.out.find("rank 2 on host2 was the first to fail: exit code 5"), std::string::npos) << said.out;
 }
 
-TEST_F(RunInSlurm, NothingOutlivesScancel) {
+TEST_F(RunInSlurm, ItIsOneStepAndNothingOutlivesScancel) {
   const auto job = slurm_->submit("#!/bin/sh\n" + shell_text(sleeping_job()) + "\n", {"-N3", "--ntasks-per-node=2"});
   ASSERT_TRUE(job) << job.status().text();
   ASSERT_TRUE(have_noted(folder(), "child", 6)) << slurm_->daemon_output();
+  const std::string steps = slurm_->run({"squeue", "-h", "-s", "-j", std::to_string(*job), "-o", "%i"}).output;
+  EXPECT_EQ(count_of(steps, fmt::format("{}.0\n", *job)), 1U) << steps;
+  EXPECT_EQ(count_of(steps, fmt::format("{}.1\n", *job)), 0U) << steps;
   EXPECT_EQ(slurm_->run({"scancel", std::to_string(*job)}).exit_code, 0);
   const auto ending = slurm_->await(*job, kEndLimit);
   ASSERT_TRUE(ending);
