@@ -51,7 +51,7 @@ Result<Trust> trust_of(const bootstrap::Launch& launch, bootstrap::Store& store,
   if (launch.store.starts_with(kTcp)) {
     const std::string_view rest = std::string_view(launch.store).substr(kTcp.size());
     TUTTI_ASSIGN(const Identifier identifier,
-                 rest.starts_with("tutti") ? Identifier::parse(rest) : Identifier::of_address(rest));
+                 rest.starts_with("tutti1-") ? Identifier::parse(rest) : Identifier::of_address(rest));
     TUTTI_ASSIGN(const bootstrap::MeetingAddress meeting, bootstrap::read_identifier(identifier));
     return Trust{meeting.secret, meeting.is_encrypted ? rpc::Encryption::on : rpc::Encryption::off};
   }
@@ -114,7 +114,7 @@ Result<PartyCard> parse_card(std::span<const std::byte> bytes) {
 
 Result<std::unique_ptr<Party>> Party::join(const bootstrap::Launch& launch, Deadline deadline) {
   TUTTI_ASSIGN(auto store, bootstrap::open_launched_store(launch, deadline));
-  std::unique_ptr<Party> party(new Party(launch.rank, std::move(store)));
+  std::unique_ptr<Party> party(new Party(launch.rank, launch.size, std::move(store)));
   TUTTI_TRY(party->open(launch, deadline));
   return party;
 }

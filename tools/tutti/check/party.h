@@ -42,14 +42,15 @@ class Party {
   ~Party();
 
   Rank rank() const { return rank_; }
-  Rank size() const { return static_cast<Rank>(cards_.size()); }
+  Rank size() const { return size_; }
   // Both sides call it for the same round. The one with the smaller rank connects, over the addresses that a job of
   // Tutti would use.
   Result<rpc::Conduit> meet(Rank partner, Rank round, Deadline deadline);
   std::string way_to(Rank partner) const;  // "eth0 to eth0", or why there is none
 
  private:
-  Party(Rank rank, std::unique_ptr<bootstrap::Store> store) : rank_(rank), store_(std::move(store)) {}
+  Party(Rank rank, Rank size, std::unique_ptr<bootstrap::Store> store)
+      : rank_(rank), size_(size), store_(std::move(store)) {}
   Status open(const bootstrap::Launch& launch, Deadline deadline);
   void take(Bytes announcement, rpc::Conduit conduit);
   Result<rpc::Conduit> connect(Rank partner, const Bytes& announcement);
@@ -60,6 +61,7 @@ class Party {
   void tell_loss(Rank partner, std::string_view why);
 
   Rank rank_;
+  Rank size_;
   std::unique_ptr<bootstrap::Store> store_;
   std::vector<PartyCard> cards_;  // by rank
   std::mutex mutex_;
