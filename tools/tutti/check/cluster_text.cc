@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "tools/tutti/check/comparison.h"
@@ -11,6 +12,8 @@
 namespace tutti::tool::check {
 
 namespace {
+
+constexpr double kOffsetShown = 1e-6;  // less is not what a network can tell
 
 std::vector<std::string> names_of(const Cluster& cluster) {
   std::vector<std::string> names;
@@ -20,7 +23,7 @@ std::vector<std::string> names_of(const Cluster& cluster) {
 
 std::string offset_text(const std::optional<double>& offset_s) {
   if (!offset_s) return "?";
-  if (*offset_s == 0) return "0";
+  if (std::abs(*offset_s) < kOffsetShown) return "0";
   return fmt::format("{}{}", *offset_s < 0 ? "-" : "+", text::seconds_text(std::abs(*offset_s)));
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "tools/tutti/check/comparison.h"
@@ -61,9 +62,37 @@ void add_clocks(const Cluster& cluster, double tolerance_s, std::vector<Problem>
                       "let a service of time keep them: chrony, or systemd-timesyncd"});
 }
 
+// Whom nobody could measure with, though it was tried several times, and what was said of it first.
+std::vector<std::optional<std::string>> lonely_hosts(const Cluster& cluster) {
+  const std::size_t size = cluster.hosts.size();
+  std::vector<std::size_t> tried(size);
+  std::vector<std::size_t> failed(size);
+  std::vector<std::optional<std::string>> lonely(size);
+  for (const Pair& pair : cluster.pairs) {
+    for (const Rank host : {pair.a, pair.b}) {
+      const auto index = static_cast<std::size_t>(host);
+      ++tried[index];
+      if (pair.failure.empty()) continue;
+      ++failed[index];
+      if (!lonely[index]) lonely[index] = pair.failure;
+    }
+  }
+  for (std::size_t host = 0; host < size; ++host) {
+    if (tried[host] < 2 || failed[host] < tried[host]) lonely[host].reset();
+  }
+  return lonely;
+}
+
 void add_broken_pairs(const Cluster& cluster, std::vector<Problem>& problems) {
+  const auto lonely = lonely_hosts(cluster);
+  for (std::size_t host = 0; host < lonely.size(); ++host) {
+    if (!lonely[host]) continue;
+    problems.push_back({fmt::format("{} could be measured with nobody: {}", cluster.hosts[host].name, *lonely[host]),
+                        "look at what runs there, at its firewall and its routes"});
+  }
   std::size_t count = 0;
   for (const Pair& pair : cluster.pairs) {
+    if (lonely[static_cast<std::size_t>(pair.a)] || lonely[static_cast<std::size_t>(pair.b)]) continue;
     if (pair.failure.empty() || ++count > kPairsNamedMax) continue;
     problems.push_back({fmt::format("{} and {}: {}", name_of(cluster, pair.a), name_of(cluster, pair.b), pair.failure),
                         "look at firewalls and routes between them, or choose interfaces by TUTTI_SOCKET_IFNAME"});

@@ -84,5 +84,12 @@ TEST(Judgement, NamesPairsThatCouldNotBeMeasuredAndThingsThatAreMissing) {
   EXPECT_EQ(shared[1].hosts, (std::vector<Rank>{0, 1}));
 }
 
+TEST(Judgement, NamesAHostThatNobodyCouldMeasureWithOnce) {
+  Cluster cluster = good_cluster(4);
+  for (const Rank other : {0, 1}) pair_between(cluster, other, 2).failure = "has stopped answering";
+  pair_between(cluster, 2, 3).failure = "closed";
+  EXPECT_EQ(texts(cluster), (Texts{"gpu3 could be measured with nobody: has stopped answering"}));
+}
+
 }  // namespace
 }  // namespace tutti::tool::check

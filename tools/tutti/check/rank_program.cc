@@ -11,6 +11,7 @@
 #include "tools/tutti/check/cluster_json.h"
 #include "tools/tutti/check/party.h"
 #include "tools/tutti/check/tournament.h"
+#include "tools/tutti/ranks.h"
 
 namespace tutti::tool::check {
 
@@ -68,8 +69,13 @@ Status run_rounds(const RankOptions& options) {
 }  // namespace
 
 int run_rank(const RankOptions& options) {
-  const Status status = run_rounds(options);
-  if (!status) say(failure_line(status.text()));
+  const RanksEnd end = run_ranks(1, [&](Rank) {
+    const Status status = run_rounds(options);
+    if (!status) say(failure_line(status.text()));
+    return 0;
+  });
+  if (end.signal != 0) return 128 + end.signal;
+  if (!end.status) say(failure_line("the process of the check there was killed before it was done"));
   return 0;
 }
 

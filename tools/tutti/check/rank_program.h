@@ -12,7 +12,8 @@ struct RankOptions {
   std::chrono::seconds limit{120};  // for all rounds
 };
 
-// The exit code: 0 whatever it finds, since a rank that fails ends the others before they have told everything.
+// The exit code: 0 whatever it finds, since a rank that fails ends the others before they have told everything. For the
+// same reason a child does the work: whatever becomes of it, its parent ends well.
 int run_rank(const RankOptions& options);
 
 // A smaller effort a pair the more hosts there are, so that a check takes about a minute at most.
