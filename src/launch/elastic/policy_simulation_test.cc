@@ -358,7 +358,8 @@ TEST(ElasticSimulation, JobsKeepTheRulesInAStormAndComeToAnEndAfterIt) {
                                  << " launch_test --gtest_filter=ElasticSimulation.*";
     finished_count += cluster.is_finished() ? 1 : 0;
   }
-  if (run_count == kSeeds) EXPECT_GT(finished_count, kSeeds / 4);  // the storm is survived more often than not
+  if (only) return;
+  EXPECT_GT(finished_count, kSeeds / 4);  // or the storm shows nothing
 }
 
 }  // namespace
