@@ -6,6 +6,7 @@
 
 #include "launch/agent/agent_process.h"
 #include "tools/tutti/command.h"
+#include "tools/tutti/rank_activity.h"
 
 namespace tutti::tool {
 
@@ -21,7 +22,8 @@ struct AgentOptions {
 int run_agent(const AgentOptions& options) {
   launch::AgentSettings settings{
       .port_count = options.ports,
-      .silence = std::chrono::nanoseconds(static_cast<std::int64_t>(options.silence_s * 1e9))};
+      .silence = std::chrono::nanoseconds(static_cast<std::int64_t>(options.silence_s * 1e9)),
+      .complete = create_sample_completion()};
   const Status status = launch::run_agent(std::move(settings), [&] {
     return options.connects ? launch::connect_by_ticket() : launch::take_standard_streams(options.host);
   });
