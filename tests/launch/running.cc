@@ -39,7 +39,11 @@ Words run_words(const Words& options, const Words& actions) {
 
 std::string shell_text(const Words& words) {
   std::string text;
-  for (const std::string& word : words) text += fmt::format("{}'{}'", text.empty() ? "" : " ", word);
+  for (const std::string& word : words) {
+    text += text.empty() ? "'" : " '";
+    for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    text += "'";
+  }
   return text;
 }
 
