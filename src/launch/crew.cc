@@ -39,6 +39,13 @@ Crew::~Crew() {
   for (const auto& line : lines_) loop_.cancel(line->timer);
 }
 
+HostIndex Crew::add_host(std::string name) {
+  names_.push_back(std::move(name));
+  lines_of_hosts_.push_back(nullptr);
+  heard_at_.emplace_back();
+  return static_cast<HostIndex>(names_.size() - 1);
+}
+
 void Crew::add(Link link, const std::vector<HostIndex>& hosts) {
   auto line = std::make_unique<Line>();
   Line* const raw = line.get();

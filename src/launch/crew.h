@@ -30,6 +30,7 @@ class Crew final : private Channel::Owner {
   Crew(os::EventLoop& loop, std::vector<std::string> names, std::string agent_path, Listener& listener);
   ~Crew() override;
 
+  HostIndex add_host(std::string name);                      // one more, which nothing reaches yet
   void add(Link link, const std::vector<HostIndex>& hosts);  // the first is at the other end of it
   void forget(const std::vector<HostIndex>& hosts);          // nobody wants to hear of them any more
   bool is_reached(HostIndex host) const { return lines_of_hosts_[host] != nullptr; }

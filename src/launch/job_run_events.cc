@@ -61,7 +61,8 @@ void JobRun::hear(HostIndex, const Output& output) {
   printer_->print(output.rank, output.stream, output.bytes);
   if (const Status failure = printer_->failure(); !failure && !std::exchange(has_told_of_printer_, true)) {
     say(fmt::format("the output cannot be written: {}", failure.text()));
-    interrupt(SIGPIPE);
+    is_end_wanted_ = true;
+    judge(verdict_->output_lost(failure, os::now()));
   }
   if (printer_->is_full()) crew_.set_reading(false);
 }

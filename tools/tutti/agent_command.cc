@@ -23,7 +23,7 @@ int run_agent(const AgentOptions& options) {
   launch::AgentSettings settings{
       .port_count = options.ports,
       .silence = std::chrono::nanoseconds(static_cast<std::int64_t>(options.silence_s * 1e9)),
-      .complete = create_sample_completion()};
+      .complete = add_activity};
   const Status status = launch::run_agent(std::move(settings), [&] {
     return options.connects ? launch::connect_by_ticket() : launch::take_standard_streams(options.host);
   });

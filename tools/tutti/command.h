@@ -72,11 +72,15 @@ std::vector<const CLI::App*> commands_of(const CLI::App& command);
 void add_plan_command(CLI::App& root, Commands& commands);
 void add_demo_command(CLI::App& root, Commands& commands);
 void add_check_command(CLI::App& root, Commands& commands);
+void add_check_rank_command(CLI::App& root, Commands& commands);
 void add_env_command(CLI::App& root, Commands& commands);
 void add_meet_command(CLI::App& root, Commands& commands);
 void add_inspect_command(CLI::App& root, Commands& commands);
 void add_diagnose_command(CLI::App& root, Commands& commands);
 void add_agent_command(CLI::App& root, Commands& commands);
 void add_perf_command(CLI::App& root, Commands& commands);
+void add_ps_command(CLI::App& root, Commands& commands);
+void add_top_command(CLI::App& root, Commands& commands);
+void add_kill_command(CLI::App& root, Commands& commands);
 
 }  // namespace tutti::tool

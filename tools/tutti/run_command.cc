@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "launch/launcher.h"
+#include "tools/tutti/job_hooks.h"
 #include "tools/tutti/run_dry.h"
 #include "tools/tutti/run_settings.h"
 #include "tools/tutti/usage.h"
@@ -23,7 +24,7 @@ int run_job(const RunOptions& options, std::string_view who) {
     std::fputs(dry_run_text(*settings, surroundings.environment).c_str(), stdout);
     return kExitDone;
   }
-  const auto code = launch::run(*settings);
+  const auto code = launch::run(*settings, job_hooks(settings->job, who));
   if (code) return *code;
   fmt::print(stderr, "{}: {}\n", who, code.status().text());
   return kExitFailed;

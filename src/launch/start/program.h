@@ -33,6 +33,7 @@ class Program {
   const std::optional<os::ProcessEnd>& end() const { return end_; }               // nullopt: it runs
   pid_t pid() const { return child_.pid(); }
   void signal(int signal) const { child_.send_signal(signal); }
+  void signal_group(int signal) const { child_.signal_group(signal); }  // and what it has started
   const std::string& complaints();  // the last of what it has written to stderr until now
 
  private:
