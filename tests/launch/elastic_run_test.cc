@@ -76,7 +76,7 @@ TEST(ElasticRun, AKilledRankIsReplacedAndTheOthersGoOn) {
 TEST(ElasticRun, AWorldGrowsWithItsHosts) {
   const auto folder = Folder::create();
   ASSERT_TRUE(folder) << folder.status().text();
-  const std::string list = folder->path() + "/hosts";
+  const std::string list = folder->file("hosts");
   write_hosts(list, "localhost:1\n");
   auto job = Process::start(
       kThisMachine,
@@ -94,16 +94,21 @@ TEST(ElasticRun, AWorldGrowsWithItsHosts) {
 TEST(ElasticRun, TooFewForTooLongIsGivenUpWithNumbers) {
   const auto folder = Folder::create();
   ASSERT_TRUE(folder) << folder.status().text();
-  const std::string list = folder->path() + "/hosts";
+  const std::string list = folder->file("hosts");
+  const std::string runs = folder->file("runs");
+  const std::string script = "echo x >> " + runs + "; cat " + list;
   write_hosts(list, "localhost:2\n");
   auto job = Process::start(
       kThisMachine,
-      {.words =
-           words_of({"--min-np", "2", "--elastic-timeout", "2", "--host-discovery-script", "cat " + list}, "100000")});
+      {.words = words_of({"--min-np", "2", "--elastic-timeout", "2", "--host-discovery-script", script}, "100000")});
   ASSERT_TRUE(job) << job.status().text();
   std::string output;
   ASSERT_TRUE(await(*job, "world 0: rank 1 of 2", output)) << output;
   write_hosts(list, "localhost:1\n");
+  // Of two runs that begin from now on, the first reads the new list and has ended before the second begins.
+  const Deadline deadline = Deadline::after(os::now(), kLimit);
+  const std::size_t bytes = read_file(runs).size();
+  while (read_file(runs).size() < bytes + 4 && !deadline.has_passed(os::now())) std::this_thread::sleep_for(kLook);
   kill_rank(*job, "world 0: rank 1 of 2");
   const auto code = job->wait(kLimit);
   output = job->output();

@@ -92,6 +92,7 @@ Result<int> ElasticRun::run() {
 
 void ElasticRun::find_hosts(const std::vector<Host>& hosts) {
   hosts_ = hosts;
+  has_found_hosts_ = true;
   take(policy_.hosts_found(hosts_, os::now()));
 }
 
@@ -109,6 +110,7 @@ void ElasticRun::carry_out(const WaitUntil& wait) {
 }
 
 void ElasticRun::tell_of_waiting() {
+  if (!has_found_hosts_) return;  // a script that fails is told of as such
   const std::string sentence = policy_.waits_for(os::now());
   if (!sentence.empty() && !has_told_of_waiting_) say("waiting for hosts: " + sentence);
   has_told_of_waiting_ = !sentence.empty();

@@ -113,6 +113,7 @@ class ElasticRun final : public JobView, private Crew::Listener {
   int code_ = 0;
   int last_failure_code_ = 1;
   bool is_killing_ = false;
+  bool has_found_hosts_ = false;  // perhaps none
   bool has_told_of_waiting_ = false;
   bool has_told_of_printer_ = false;
   os::EventLoop::Timer wake_timer_ = {};
