@@ -100,15 +100,20 @@ void echo(Rank rank) {
   say(fmt::format("{} read all", rank));
 }
 
-// The child holds neither pipes nor the session: only its parents lead to it.
+void await_file(const std::string& path) {
+  while (!std::filesystem::exists(path)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+// The child holds neither pipes nor the session: only its parents lead to it. It is there when this returns.
 void start_child(const std::string& folder, Rank rank) {
-  if (::fork() != 0) return;
+  const std::string name = fmt::format("child.{}", rank);
+  if (::fork() != 0) return await_file(folder + "/" + name);
   ::setsid();
   if (::fork() != 0) ::_exit(0);
   if (std::freopen("/dev/null", "w", stdout) == nullptr || std::freopen("/dev/null", "w", stderr) == nullptr) {
     ::_exit(1);
   }
-  write_number(folder, fmt::format("child.{}", rank), ::getpid());
+  write_number(folder, name, ::getpid());
   ::sleep(1000);
   ::_exit(0);
 }
@@ -163,7 +168,7 @@ Status act(const Action& action, const bootstrap::Launch& launch) {
     std::signal(SIGTERM, SIG_IGN);
     std::signal(SIGINT, SIG_IGN);
   } else if (action.name == "await") {
-    while (!std::filesystem::exists(action.value)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    await_file(action.value);
   } else if (action.name == "sleep") {
     std::this_thread::sleep_for(std::chrono::seconds(action.number));
   } else if (action.name == "exit") {

@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "os/clock.h"
 #include "tests/launch/run_here.h"
 
 namespace tutti::programs {
@@ -31,7 +32,7 @@ TEST_F(RunEnd, TheFirstFailureDecidesTheExitCodeAndIsReported) {
   const Ending ending = run({"-np", "4", "--grace", "1"}, {noting_pid(), "err@2=30", "exit@2=3", "sleep=1000"});
   EXPECT_EQ(ending.exit_code, 3);
   expect_said(ending.output, {"rank 2 on", "was the first to fail: exit code 3", "    line 10 of rank 2\n",
-                              "    line 29 of rank 2\n", "ended because of it: ranks 0-1 and 3"});
+                              "    line 29 of rank 2\n", "ended because of it: ranks 0, 1 and 3"});
   EXPECT_EQ(ending.output.find("    line 9 of rank 2\n"), std::string::npos) << "only the last 20 lines are repeated";
 }
 
@@ -44,10 +45,13 @@ TEST_F(RunEnd, ASignalIsNamedAndAddsToTheExitCode) {
 }
 
 TEST_F(RunEnd, RanksThatDoNotListenAreKilledAfterTheGrace) {
+  const Time begin = os::now();
   const Ending ending =
-      run({"-np", "3", "--grace", "0.5"}, {"deaf@0", "deaf@2", noting_child(), "exit@1=9", "sleep=1000"});
+      run({"-np", "2", "--grace", "0.5"},
+          {"deaf@0", noting_child(), noting_pid(), "await@1=" + folder().file("rank.0"), "exit@1=9", "sleep=1000"});
   EXPECT_EQ(ending.exit_code, 9);
   expect_said(ending.output, {"rank 1 on", "exit code 9"});
+  EXPECT_GE(os::now().ns - begin.ns, 500'000'000U) << "rank 0 had no grace";
 }
 
 TEST_F(RunEnd, ChildrenOfRanksEndWithAJobThatGoesWell) {
@@ -151,10 +155,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(RunEnd, AProgramOrAFolderThatIsNotThereIsNamed) {
   const Ending program = run_program({built("tutti"), "run", "-np", "3", "./no_such_program"});
   EXPECT_EQ(program.exit_code, 127) << program.output;
-  expect_said(program.output, {"no_such_program", "No such file or directory"});
+  expect_said(program.output, {"no_such_program", "there is no such file"});
   const Ending where = run({"-np", "3", "--chdir", "/no/such/folder"}, {"out=1"});
   EXPECT_NE(where.exit_code, 0) << where.output;
-  expect_said(where.output, {"/no/such/folder", "No such file or directory"});
+  expect_said(where.output, {"/no/such/folder", "does not exist"});
   EXPECT_EQ(count_of(where.output, "line 0"), 0U) << where.output;
 }
 
