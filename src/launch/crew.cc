@@ -81,11 +81,6 @@ void Crew::send_all(const Message& message) {
   for (HostIndex host = 0; host < host_count(); ++host) send(host, message);
 }
 
-std::size_t Crew::queued_bytes(HostIndex host) const {
-  const Line* const line = lines_of_hosts_[host];
-  return line == nullptr ? 0 : line->channel->queued_bytes();
-}
-
 bool Crew::has_queued() const {
   return std::ranges::any_of(lines_,
                              [](const auto& line) { return !line->has_ended && line->channel->queued_bytes() > 0; });
@@ -207,10 +202,6 @@ std::vector<HostIndex> Crew::unanswered() const {
     if (is_reached(host)) hosts.push_back(host);
   }
   return hosts;
-}
-
-void Crew::kill() {
-  for (const auto& line : lines_) settle(*line);
 }
 
 void Crew::kill_unanswered_links(int signal) {

@@ -38,7 +38,6 @@ class Crew final : private Channel::Owner {
 
   void send(HostIndex host, const Message& message);  // nothing when it is not reached
   void send_all(const Message& message);
-  std::size_t queued_bytes(HostIndex host) const;  // on the way to it, with those for its neighbours
   bool has_queued() const;
   void set_reading(bool is_reading);
 
@@ -49,7 +48,6 @@ class Crew final : private Channel::Owner {
   void finish();                              // tells all agents to end; what is on its way to them still goes
   bool is_empty() const;                      // nothing is left of them
   std::vector<HostIndex> unanswered() const;  // hosts whose line has not ended
-  void kill();                                // all programs, at once
   void kill_unanswered_links(int signal);     // programs whose agent has not greeted, as ssh that still connects
 
  private:

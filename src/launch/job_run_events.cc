@@ -33,10 +33,9 @@ void JobRun::lost(HostIndex root, const std::vector<HostIndex>& hosts, const std
   look();
 }
 
-void JobRun::hear(HostIndex host, const Lost& lost) {
+void JobRun::hear(HostIndex, const Lost& lost) {
   if (phase_ == Phase::mustering) return muster_.lost_below(lost.host, lost.text);
   if (lost.host >= crew_.host_count()) return;
-  (void)host;
   const auto hosts = muster_.below(lost.host);
   crew_.forget(hosts);
   lose(hosts, lost.text);
