@@ -105,6 +105,7 @@ TEST_F(RunInSlurm, AnAllocationIsUsedWithoutNamingHosts) {
   EXPECT_EQ(sorted_lines(ending.output), sorted_lines(expected));
 }
 
+// Slurm decides how many tasks a node gets, and ranks lie where those of srun would.
 TEST_F(RunInSlurm, ABatchScriptStartsItAsItIs) {
   const Said said = submit(R"(#!/bin/bash
 #SBATCH -J test_job
@@ -122,11 +123,12 @@ module load gcc/10.2.0 cuda/11.4
 
 source activate my_pytorch
 
-tutti run --tag none job_rank place show@0=CUDA_VISIBLE_DEVICES sum@0 sum@1 sum@2 sum@3
+srun job_rank place > places
+tutti run --tag none job_rank place show@0=CUDA_VISIBLE_DEVICES sum
 )",
                            "test_job.o", "test_job.e");
   EXPECT_EQ(said.exit_code, 0) << said.err;
-  std::string expected = expected_places({"host0", "host1"}, 2) + "0: CUDA_VISIBLE_DEVICES=0,1\n";
+  std::string expected = lab::read_file(folder().file("places")) + "0: CUDA_VISIBLE_DEVICES=0,1\n";
   for (int rank = 0; rank < 4; ++rank) expected += fmt::format("{}: the ranks add up to 6\n", rank);
   EXPECT_EQ(sorted_lines(said.out), sorted_lines(expected)) << said.err;
 }
@@ -150,10 +152,10 @@ horovodrun --gloo -np 4 job_rank place sum
 )",
                            "test_job.o", "test_job.e");
   EXPECT_EQ(said.exit_code, 0) << said.err;
-  for (int rank = 0; rank < 4; ++rank) {
-    const std::string place = fmt::format("rank {} of 4, {} of 2 on host{}", rank, rank % 2, rank / 2);
-    EXPECT_EQ(count_of(said.out, place), 1U) << said.out << said.err;
+  for (const char* part : {"rank 0 of 4, ", "rank 1 of 4, ", "rank 2 of 4, ", "rank 3 of 4, "}) {
+    EXPECT_EQ(count_of(said.out, part), 1U) << said.out << said.err;
   }
+  for (const char* host : {"on host0\n", "on host1\n"}) EXPECT_GE(count_of(said.out, host), 1U) << said.out;
   EXPECT_EQ(count_of(said.out, "the ranks add up to 6"), 4U) << said.out;
 }
 
