@@ -81,8 +81,8 @@ class RunInSlurm : public testing::Test {
     }
     return text;
   }
-  static Words sleeping_job() {
-    return run_words({"--grace", "1", "--silence", "3"},
+  static Words sleeping_job(const std::string& silence = "30") {
+    return run_words({"--grace", "1", "--silence", silence},
                      {"child=" + folder().path(), "pid=" + folder().path(), "sleep=1000"});
   }
 
@@ -217,7 +217,7 @@ TEST_F(RunInSlurm, NothingOutlivesALauncherThatIsKilled) {
 
 // The last, because the node takes a while to come back.
 TEST_F(RunInSlurm, NothingOutlivesANodeThatLosesItsPower) {
-  auto job = slurm_->start({"salloc", "-Q", "-N3", "--ntasks-per-node=2", "sh", "-c", shell_text(sleeping_job())});
+  auto job = slurm_->start({"salloc", "-Q", "-N3", "--ntasks-per-node=2", "sh", "-c", shell_text(sleeping_job("3"))});
   ASSERT_TRUE(job) << job.status().text();
   ASSERT_TRUE(have_noted(folder(), "child", 6)) << job->output();
   ASSERT_TRUE(slurm_->power_off(2));
