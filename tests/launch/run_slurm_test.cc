@@ -81,8 +81,8 @@ class RunInSlurm : public testing::Test {
     }
     return text;
   }
-  static Words sleeping_job() {
-    return run_words({"--grace", "1", "--silence", "3"},
+  static Words sleeping_job(const std::string& silence = "30") {
+    return run_words({"--grace", "1", "--silence", silence},
                      {"child=" + folder().path(), "pid=" + folder().path(), "sleep=1000"});
   }
 
@@ -105,6 +105,7 @@ TEST_F(RunInSlurm, AnAllocationIsUsedWithoutNamingHosts) {
   EXPECT_EQ(sorted_lines(ending.output), sorted_lines(expected));
 }
 
+// Slurm decides how many tasks a node gets, and ranks lie where those of srun would.
 TEST_F(RunInSlurm, ABatchScriptStartsItAsItIs) {
   const Said said = submit(R"(#!/bin/bash
 #SBATCH -J test_job
@@ -122,11 +123,12 @@ module load gcc/10.2.0 cuda/11.4
 
 source activate my_pytorch
 
-tutti run --tag none job_rank place show@0=CUDA_VISIBLE_DEVICES sum@0 sum@1 sum@2 sum@3
+srun job_rank place > places
+tutti run --tag none job_rank place show@0=CUDA_VISIBLE_DEVICES sum
 )",
                            "test_job.o", "test_job.e");
   EXPECT_EQ(said.exit_code, 0) << said.err;
-  std::string expected = expected_places({"host0", "host1"}, 2) + "0: CUDA_VISIBLE_DEVICES=0,1\n";
+  std::string expected = lab::read_file(folder().file("places")) + "0: CUDA_VISIBLE_DEVICES=0,1\n";
   for (int rank = 0; rank < 4; ++rank) expected += fmt::format("{}: the ranks add up to 6\n", rank);
   EXPECT_EQ(sorted_lines(said.out), sorted_lines(expected)) << said.err;
 }
@@ -150,10 +152,10 @@ horovodrun --gloo -np 4 job_rank place sum
 )",
                            "test_job.o", "test_job.e");
   EXPECT_EQ(said.exit_code, 0) << said.err;
-  for (int rank = 0; rank < 4; ++rank) {
-    const std::string place = fmt::format("rank {} of 4, {} of 2 on host{}", rank, rank % 2, rank / 2);
-    EXPECT_EQ(count_of(said.out, place), 1U) << said.out << said.err;
+  for (const char* part : {"rank 0 of 4, ", "rank 1 of 4, ", "rank 2 of 4, ", "rank 3 of 4, "}) {
+    EXPECT_EQ(count_of(said.out, part), 1U) << said.out << said.err;
   }
+  for (const char* host : {"on host0\n", "on host1\n"}) EXPECT_GE(count_of(said.out, host), 1U) << said.out;
   EXPECT_EQ(count_of(said.out, "the ranks add up to 6"), 4U) << said.out;
 }
 
@@ -215,7 +217,7 @@ TEST_F(RunInSlurm, NothingOutlivesALauncherThatIsKilled) {
 
 // The last, because the node takes a while to come back.
 TEST_F(RunInSlurm, NothingOutlivesANodeThatLosesItsPower) {
-  auto job = slurm_->start({"salloc", "-Q", "-N3", "--ntasks-per-node=2", "sh", "-c", shell_text(sleeping_job())});
+  auto job = slurm_->start({"salloc", "-Q", "-N3", "--ntasks-per-node=2", "sh", "-c", shell_text(sleeping_job("3"))});
   ASSERT_TRUE(job) << job.status().text();
   ASSERT_TRUE(have_noted(folder(), "child", 6)) << job->output();
   ASSERT_TRUE(slurm_->power_off(2));

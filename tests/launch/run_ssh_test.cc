@@ -46,7 +46,7 @@ class RunOverSsh : public testing::Test {
   static Ending run(const Words& options, const Words& actions) { return lab_->run(run_words(options, actions)); }
   // Two ranks on each host that sleep, each with a child that has left its session.
   static Result<lab::Process> start_sleepers(Words options = {}) {
-    options.insert(options.begin(), {"-H", kHosts, "--grace", "1", "--silence", "3"});
+    options.insert(options.begin(), {"-H", kHosts, "--grace", "1"});
     auto job = lab_->start(0, run_words(options, {"child=" + folder().path(), "pid=" + folder().path(), "sleep=1000"}));
     if (job && !(have_noted(folder(), "child", 6) && have_noted(folder(), "rank", 6))) {
       return Status(Code::timed_out, "the ranks did not start: " + job->output());
@@ -195,7 +195,7 @@ TEST_F(RunOverSsh, NothingOutlivesAnAgentThatIsKilled) {
 }
 
 TEST_F(RunOverSsh, NothingOutlivesAHostThatLosesItsPower) {
-  auto job = start_sleepers();
+  auto job = start_sleepers({"--silence", "3"});
   ASSERT_TRUE(job) << job.status().text();
   ASSERT_TRUE(lab_->power_off(1));
   expect_end(*job, "host1");
@@ -204,7 +204,7 @@ TEST_F(RunOverSsh, NothingOutlivesAHostThatLosesItsPower) {
 
 // Those on the host that is cut off must notice it by themselves.
 TEST_F(RunOverSsh, NothingOutlivesAHostThatIsCutOff) {
-  auto job = start_sleepers({"--tree-width", "1"});
+  auto job = start_sleepers({"--silence", "3", "--tree-width", "1"});
   ASSERT_TRUE(job) << job.status().text();
   ASSERT_TRUE(lab_->lab().cut(2));
   expect_end(*job, "host2");
