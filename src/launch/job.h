@@ -46,6 +46,7 @@ struct RankOrder {
 struct Order {
   std::vector<std::string> command = {};  // the program, found in PATH of `environment`, and its arguments
   std::string folder = {};                // where ranks start; empty: where the agent is
+  bool must_have_folder = true;           // false: where there is no such folder, ranks start where the agent is
   Variables environment = {};             // of every rank
   bool inherits_environment = false;      // whether that comes on top of the agent's own or instead of it
   Rank local_size = 0;                    // ranks of this host once all have started

@@ -21,8 +21,8 @@ concept Is = std::same_as<std::remove_const_t<Value>, Wanted>;
 
 void pass(auto& archive, Is<RankOrder> auto& value) { archive(value.rank, value.local_rank, value.variables); }
 void pass(auto& archive, Is<Order> auto& value) {
-  archive(value.command, value.folder, value.environment, value.inherits_environment, value.local_size, value.bind,
-          value.devices_per_rank, value.input, value.ranks);
+  archive(value.command, value.folder, value.must_have_folder, value.environment, value.inherits_environment,
+          value.local_size, value.bind, value.devices_per_rank, value.input, value.ranks);
 }
 void pass(auto& archive, Is<Begin> auto& value) { archive(value.order); }
 void pass(auto& archive, Is<Branch> auto& value) {

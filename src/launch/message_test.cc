@@ -11,6 +11,7 @@ std::vector<Message> one_of_each() {
   const Order order{
       .command = {"python", "train.py", ""},
       .folder = "/home/somebody",
+      .must_have_folder = false,
       .environment = {{"PATH", "/bin"}, {"EMPTY", ""}},
       .inherits_environment = true,
       .local_size = 2,

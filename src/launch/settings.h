@@ -42,7 +42,8 @@ struct ElasticSettings {
 struct Settings {
   std::string job = {};  // its name for people: "k3f9"
   std::vector<std::string> command = {};
-  std::string folder = {};  // where ranks start; empty: where the launcher is, or the home folder where that is missing
+  std::string folder = {};       // where ranks start; empty: where the agents are
+  bool must_have_folder = true;  // false: on hosts without it ranks start where the agent is, which is the home folder
   Starter starter = Starter::local;
   Layout layout = {};
   SshSettings ssh = {};

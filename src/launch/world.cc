@@ -55,6 +55,7 @@ std::vector<Order> orders_of(const Settings& settings, const Layout& layout, con
   for (HostIndex host = 0; host < orders.size(); ++host) {
     orders[host] = {.command = settings.command,
                     .folder = settings.folder,
+                    .must_have_folder = settings.must_have_folder,
                     .environment = settings.environment,
                     .inherits_environment = settings.inherits_environment,
                     .local_size = layout.local_size(host),

@@ -88,8 +88,9 @@ std::vector<ProcessFacts> ProcessTree::descendants_of(pid_t root, std::span<cons
   std::unordered_set<pid_t> seen(without.begin(), without.end());
   seen.insert(root);  // facts are read one after the other and may contradict each other
   const auto add_children = [&](pid_t parent) {
-    for (const ProcessFacts& child : std::ranges::equal_range(all_, parent, {}, &ProcessFacts::parent)) {
-      if (seen.insert(child.pid).second) found.push_back(child);
+    auto child = std::ranges::lower_bound(all_, parent, {}, &ProcessFacts::parent);
+    for (; child != all_.end() && child->parent == parent; ++child) {
+      if (seen.insert(child->pid).second) found.push_back(*child);
     }
   };
   add_children(root);

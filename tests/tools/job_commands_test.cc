@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 
 #include "launch/control/fake_job_for_test.h"
@@ -112,7 +113,8 @@ TEST_F(JobCommands, PsListsTheJobItsRanksAndJson) {
   EXPECT_TRUE(table.text.starts_with("NAME ")) << table.text;
   EXPECT_TRUE(contains(table.text, name)) << table.text;
   EXPECT_TRUE(contains(table.text, "2 of 3  gpu1,gpu2")) << table.text;
-  EXPECT_TRUE(contains(tutti("ps --ranks").text, "gpu2  SIGKILL"));
+  const std::string ranks = tutti("ps --ranks").text;
+  EXPECT_TRUE(std::regex_search(ranks, std::regex(name + " +2 +102 +gpu2 +SIGKILL"))) << ranks;
   const auto jobs = nlohmann::json::parse(tutti("ps --json").text, nullptr, false);
   ASSERT_TRUE(jobs.is_array());
   std::size_t found = 0;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <system_error>
 
 #include "base/text.h"
@@ -236,7 +237,10 @@ Result<Settings> settings_of(const RunOptions& options, const Surroundings& surr
   TUTTI_TRY(add_ways(options, surroundings, settings));
   TUTTI_ASSIGN(settings.job, name_of(options));
   settings.command = options.program;
-  settings.folder = options.folder;
+  std::error_code ignored;  // of a folder that was deleted: then ranks start where their agents do
+  settings.folder = options.folder.empty() ? std::filesystem::current_path(ignored).string()
+                                           : std::filesystem::absolute(options.folder, ignored).string();
+  settings.must_have_folder = !options.folder.empty();
   TUTTI_ASSIGN(settings.environment, environment_of(options, surroundings, settings.starter));
   // Other hosts have variables of their own that a login or Slurm has set; those that come along lie on top.
   settings.inherits_environment = options.forwards_nothing || settings.starter != Starter::local;

@@ -65,7 +65,8 @@ class Agent final : private Channel::Owner, private RankProcess::Owner, private 
   template <class Other>
   void hear(const Other&) {}  // beats, and what only launchers are told
 
-  Status start_rank(const Order& order, const RankOrder& rank, const Binding& binding);
+  std::string folder_of(const Order& order);
+  Status start_rank(const Order& order, const RankOrder& rank, const Binding& binding, const std::string& folder);
   Ending::Job job();
   void signal_all(int signal);
   std::vector<pid_t> rank_pids() const;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "launch/agent/agent.h"
 #include "os/clock.h"
@@ -9,6 +10,15 @@
 #include "os/process_tree.h"
 
 namespace tutti::launch {
+
+// Where ranks start. Other hosts need not have the folder that the launcher was in.
+std::string Agent::folder_of(const Order& order) {
+  std::error_code ignored;
+  if (order.must_have_folder || std::filesystem::is_directory(order.folder, ignored)) return order.folder;
+  send(Note{fmt::format("there is no folder '{}' here, so ranks start in '{}'; --chdir names another", order.folder,
+                        std::filesystem::current_path(ignored).string())});
+  return {};
+}
 
 void Agent::hear(const Begin& begin) {
   const Order& order = begin.order;
@@ -19,15 +29,16 @@ void Agent::hear(const Begin& begin) {
     told_note_ = bindings.note;
     send(Note{bindings.note});
   }
+  const std::string folder = folder_of(order);
   for (const RankOrder& rank : order.ranks) {
     const auto local = static_cast<std::size_t>(std::max<Rank>(rank.local_rank, 0));
     const Binding& binding = bindings.by_local_rank[local % bindings.by_local_rank.size()];
-    if (const Status status = start_rank(order, rank, binding); !status)
+    if (const Status status = start_rank(order, rank, binding, folder); !status)
       send(CannotStart{.rank = rank.rank, .text = std::string(status.text())});
   }
 }
 
-Status Agent::start_rank(const Order& order, const RankOrder& rank, const Binding& binding) {
+Status Agent::start_rank(const Order& order, const RankOrder& rank, const Binding& binding, const std::string& folder) {
   if (ending_.is_under_way() || is_leaving_) return {Code::aborted, "the job is being ended on this host"};
   if (ranks_.contains(rank.rank)) return {Code::internal, fmt::format("rank {} runs on this host already", rank.rank)};
   TUTTI_ASSIGN(auto environment, environment_of(order, rank, binding, host_));
@@ -36,7 +47,7 @@ Status Agent::start_rank(const Order& order, const RankOrder& rank, const Bindin
       auto process,
       RankProcess::start(
           loop_, rank.rank,
-          {.words = order.command, .environment = std::move(environment), .folder = order.folder, .cpus = binding.cpus},
+          {.words = order.command, .environment = std::move(environment), .folder = folder, .cpus = binding.cpus},
           reads ? RankProcess::Reads::input : RankProcess::Reads::nothing, *this));
   process->set_reading(is_reading_);
   send(Started{.rank = rank.rank, .pid = process->pid(), .binding = binding.text});
@@ -57,7 +68,9 @@ void Agent::hear(const AskSamples&) {
     Sample sample{.rank = rank,
                   .pid = member.process->pid(),
                   .cpu_permille = passed_s > 0 ? static_cast<std::uint32_t>(used_s / passed_s * 1000) : 0,
-                  .memory_bytes = use.resident_bytes};
+                  .memory_bytes = use.resident_bytes,
+                  .call = {},
+                  .waits_for = {}};
     member.sampled_at = now;
     member.cpu_s = use.cpu_s;
     if (settings_.complete) settings_.complete(sample);

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <ctime>
 #include <set>
 
 #include "base/text.h"
 #include "launch/agent/agent_under_test.h"
 #include "os/clock.h"
+#include "os/process_tree.h"
 #include "tutti/version.h"
 
 namespace tutti::launch {
@@ -60,6 +62,29 @@ TEST(Agent, AGrandchildThatKeepsTheOutputDoesNotDelayTheEnd) {
   ASSERT_TRUE(agent.wait_for<Gone>());
   EXPECT_TRUE(are_gone(agent.printed_pids(), std::chrono::seconds(1)));
 }
+
+#ifndef TUTTI_HAS_SANITIZER
+// Sanitizers keep what was freed, so that nothing could be said about memory.
+TEST(Agent, KeepsLittleOfWhatNobodyTakes) {
+  constexpr std::size_t kBytes = 400'000'000;
+  AgentUnderTest agent;
+  agent.begin("yes | head -c " + std::to_string(kBytes));
+  ASSERT_TRUE(agent.wait_for<Output>());
+  // The launcher reads nothing from here: soon the agent does not either, and the rank waits.
+  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 5'000'000};
+  const Deadline deadline = Deadline::after(os::now(), AgentUnderTest::kLimit);
+  std::uint64_t cpu_ticks = 0;
+  for (int same = 0; same < 20 && !deadline.has_passed(os::now());) {
+    ::nanosleep(&kLook, nullptr);
+    const std::uint64_t used = os::ProcessTree::read().find(agent.agent())->cpu_ticks;
+    same = used == cpu_ticks ? same + 1 : 0;
+    cpu_ticks = used;
+  }
+  EXPECT_LT(os::ProcessTree::read().use_of(agent.guard()).resident_bytes, std::size_t{100} << 20);
+  ASSERT_TRUE(agent.wait_for<Ended>());
+  EXPECT_EQ(agent.output().size(), kBytes);
+}
+#endif
 
 TEST(Agent, NamesWhatItCannotStart) {
   AgentUnderTest agent;

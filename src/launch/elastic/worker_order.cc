@@ -50,6 +50,7 @@ Order order_of(const Settings& settings, const PlannedWorld& planned, const Star
   variables.emplace_back(bootstrap::kGenerationVariable, fmt::format("{}", start.generation));
   return {.command = settings.command,
           .folder = settings.folder,
+          .must_have_folder = settings.must_have_folder,
           .environment = settings.environment,
           .inherits_environment = settings.inherits_environment,
           .local_size = std::max(host_slots, start.slot + 1),

@@ -51,7 +51,7 @@ TEST_P(TreeOf, SharesTheHostsEvenly) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, TreeOf,
                          testing::Values(Size{1, 1}, Size{2, 1}, Size{16, 1}, Size{17, 2}, Size{64, 2}, Size{1000, 3}),
-                         [](const auto& info) { return std::to_string(info.param.hosts); });
+                         [](const auto& size) { return std::to_string(size.param.hosts); });
 
 TEST(Tree, OfNoHostsIsEmpty) {
   EXPECT_TRUE(tree_of({}, 16).empty());
