@@ -127,6 +127,7 @@ struct Mistake {
   int exit_code;
   std::string said;  // somewhere in its only sentence
 };
+void PrintTo(const Mistake& mistake, std::ostream* stream) { *stream << mistake.name; }
 
 class RunMistake : public RunHere, public testing::WithParamInterface<Mistake> {};
 

@@ -14,6 +14,10 @@ namespace {
 // How long the end of a channel waits for that of its program, and the other way round, to be explained by it.
 constexpr std::chrono::milliseconds kSettleTime(1000);
 
+// An agent says something every second. One that says nothing for so long is cut off when its job ends, and so is an
+// ssh that would wait for it.
+constexpr std::chrono::milliseconds kSilence(3000);
+
 // The largest message that is looked into: those that matter here have hardly more than their kind.
 constexpr std::size_t kGoneBytesMax = 16;
 
@@ -43,6 +47,7 @@ struct Branches::BranchLink {
   std::unique_ptr<Program> program;
   std::unique_ptr<Channel> channel;
   Time sent_at = {};
+  Time heard_at = {};
   bool has_answered = false;
   bool is_at_rest = false;  // it has said Gone, and was told nothing since
   std::optional<Status> channel_end = {};
@@ -108,9 +113,12 @@ void Branches::set_reading(bool is_reading) {
 
 void Branches::finish() {
   is_finishing_ = true;
+  const Time now = os::now();
   for (const auto& link : links_) {
     link->channel->finish();
-    if (!link->has_answered) link->program->signal(SIGTERM);  // ssh that still connects
+    const bool is_silent = Deadline::after(link->heard_at, kSilence).has_passed(now);
+    if (!link->has_answered || is_silent)
+      link->program->signal(SIGTERM);  // ssh that still connects, or has nobody left
   }
 }
 
@@ -126,6 +134,7 @@ std::vector<pid_t> Branches::pids() const {
 
 void Branches::take(Channel& channel, std::span<const std::byte> envelope) {
   BranchLink& link = link_of(channel);
+  link.heard_at = os::now();
   if (!link.has_answered) {
     link.has_answered = true;
     if (!link.branch.branches.empty())
