@@ -12,6 +12,7 @@
 #include "bootstrap/fixed_address.h"
 #include "bootstrap/identifier.h"
 #include "bootstrap/network/place.h"
+#include "bootstrap/store/remote_store.h"
 #include "os/clock.h"
 #include "os/environment.h"
 #include "tutti/version.h"
@@ -33,6 +34,21 @@ Points& points() {
   static Points* points = new Points;  // never destroyed: the end of the process closes its sockets
   return *points;
 }
+
+class AskerHere final : public Asker {
+ public:
+  AskerHere(rpc::Courier& courier, Attachment<StoreServer>& server) : courier_(courier), server_(server) {}
+  Result<Reply> ask(const Request& request, Deadline) override {
+    Reply reply;
+    courier_.run([&] { reply = server_.actor().ask_here(request); });
+    return reply;
+  }
+  void remove() noexcept override {}  // nothing lies anywhere
+
+ private:
+  rpc::Courier& courier_;
+  Attachment<StoreServer>& server_;
+};
 
 // How often an earlier meeting is looked at.
 constexpr std::chrono::milliseconds kLook(10);
@@ -110,6 +126,10 @@ bool MeetingPoint::is_store_unused() {
   bool is_unused = false;
   courier_->run([&] { is_unused = store_->actor().is_unused(); });
   return is_unused;
+}
+
+std::unique_ptr<Store> MeetingPoint::store_here() {
+  return create_remote_store(std::make_unique<AskerHere>(*courier_, *store_));
 }
 
 Result<Identifier> open_meeting_point() {

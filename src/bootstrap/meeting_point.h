@@ -30,6 +30,9 @@ class MeetingPoint {
   Status failure();    // why the ranks will never meet
   bool is_finished();  // they have met, and nobody uses the store
   bool is_store_unused();
+  // Its store for this process, without a network: no call takes long, and none waits for a key that is not there. Goes
+  // before the meeting point.
+  std::unique_ptr<Store> store_here();
 
  private:
   MeetingPoint(std::unique_ptr<rpc::Courier> courier, const Identifier& identifier)

@@ -100,6 +100,7 @@ void Channel::send(Bytes encoded) {
 void Channel::set_reading(bool is_reading) {
   is_reading_ = is_reading;
   update_interest();
+  if (is_reading) advance_soon();
 }
 
 void Channel::finish() {
@@ -114,6 +115,17 @@ void Channel::update_interest() {
   const bool is_one = duct_->write_fd() == duct_->read_fd();
   set_interest(read_watch_, duct_->read_fd(), is_one ? reading | writing : reading);
   if (!is_one) set_interest(write_watch_, duct_->write_fd(), writing);
+}
+
+// For bytes that the duct may hold and polling does not announce.
+void Channel::advance_soon() {
+  if (!has_started_ || has_ended_ || will_advance_) return;
+  will_advance_ = true;
+  loop_.call_later([this, life = std::weak_ptr(life_)] {
+    if (life.expired()) return;
+    will_advance_ = false;
+    advance();
+  });
 }
 
 // The end of the other side is announced whatever is watched for, again and again: who wants nothing does not watch.
@@ -143,6 +155,7 @@ void Channel::advance() {
 }
 
 Status Channel::write() {
+  if (outgoing_.empty() && duct_->wants_write()) TUTTI_TRY(duct_->flush());
   while (!outgoing_.empty()) {
     const Bytes& front = outgoing_.front();
     TUTTI_ASSIGN(const std::size_t count, duct_->write(std::span(front).subspan(front_written_)));
@@ -175,6 +188,7 @@ Status Channel::read() {
     if (has_greeted_) TUTTI_TRY(take_messages(bytes));
     if (count < space.size()) return {};
   }
+  advance_soon();
   return {};
 }
 

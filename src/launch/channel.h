@@ -24,6 +24,7 @@ class Duct {
   virtual Result<std::size_t> read(std::span<std::byte> space) = 0;
   virtual Result<std::size_t> write(std::span<const std::byte> bytes) = 0;
   virtual bool wants_write() const { return false; }  // even when there is nothing new, as encryption does
+  virtual Status flush() { return {}; }               // what it wants to write, as far as it goes
   virtual int read_fd() const = 0;
   virtual int write_fd() const = 0;  // may be the same
   virtual void close_write() = 0;    // after what was written
@@ -74,6 +75,7 @@ class Channel {
   Status take_greeting(std::span<const std::byte>& bytes);
   Status take_messages(std::span<const std::byte> bytes);
   void update_interest();
+  void advance_soon();
   void set_interest(os::EventLoop::Watch& watch, int fd, std::uint32_t events);
   void fail(const Status& why);
 
@@ -92,6 +94,7 @@ class Channel {
   bool is_finishing_ = false;
   bool has_finished_ = false;
   bool has_ended_ = false;
+  bool will_advance_ = false;
   std::shared_ptr<int> life_ = std::make_shared<int>();  // for calls that come later
   os::EventLoop::Watch read_watch_ = {};                 // of both ways where they have one descriptor
   os::EventLoop::Watch write_watch_ = {};

@@ -30,6 +30,7 @@ class ConduitDuct final : public Duct {
     return conduit_.write(std::span(&part, 1));
   }
   bool wants_write() const override { return conduit_.wants_write(); }
+  Status flush() override { return conduit_.flush(); }
   int read_fd() const override { return conduit_.fd(); }
   int write_fd() const override { return conduit_.fd(); }
   void close_write() override { conduit_.shutdown_write(); }

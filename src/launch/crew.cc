@@ -39,6 +39,13 @@ Crew::~Crew() {
   for (const auto& line : lines_) loop_.cancel(line->timer);
 }
 
+HostIndex Crew::add_host(std::string name) {
+  names_.push_back(std::move(name));
+  lines_of_hosts_.push_back(nullptr);
+  heard_at_.emplace_back();
+  return static_cast<HostIndex>(names_.size() - 1);
+}
+
 void Crew::add(Link link, const std::vector<HostIndex>& hosts) {
   auto line = std::make_unique<Line>();
   Line* const raw = line.get();
@@ -72,11 +79,6 @@ void Crew::send(HostIndex host, const Message& message) {
 
 void Crew::send_all(const Message& message) {
   for (HostIndex host = 0; host < host_count(); ++host) send(host, message);
-}
-
-std::size_t Crew::queued_bytes(HostIndex host) const {
-  const Line* const line = lines_of_hosts_[host];
-  return line == nullptr ? 0 : line->channel->queued_bytes();
 }
 
 bool Crew::has_queued() const {
@@ -200,10 +202,6 @@ std::vector<HostIndex> Crew::unanswered() const {
     if (is_reached(host)) hosts.push_back(host);
   }
   return hosts;
-}
-
-void Crew::kill() {
-  for (const auto& line : lines_) settle(*line);
 }
 
 void Crew::kill_unanswered_links(int signal) {

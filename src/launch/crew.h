@@ -30,6 +30,7 @@ class Crew final : private Channel::Owner {
   Crew(os::EventLoop& loop, std::vector<std::string> names, std::string agent_path, Listener& listener);
   ~Crew() override;
 
+  HostIndex add_host(std::string name);                      // one more, which nothing reaches yet
   void add(Link link, const std::vector<HostIndex>& hosts);  // the first is at the other end of it
   void forget(const std::vector<HostIndex>& hosts);          // nobody wants to hear of them any more
   bool is_reached(HostIndex host) const { return lines_of_hosts_[host] != nullptr; }
@@ -37,7 +38,6 @@ class Crew final : private Channel::Owner {
 
   void send(HostIndex host, const Message& message);  // nothing when it is not reached
   void send_all(const Message& message);
-  std::size_t queued_bytes(HostIndex host) const;  // on the way to it, with those for its neighbours
   bool has_queued() const;
   void set_reading(bool is_reading);
 
@@ -48,7 +48,6 @@ class Crew final : private Channel::Owner {
   void finish();                              // tells all agents to end; what is on its way to them still goes
   bool is_empty() const;                      // nothing is left of them
   std::vector<HostIndex> unanswered() const;  // hosts whose line has not ended
-  void kill();                                // all programs, at once
   void kill_unanswered_links(int signal);     // programs whose agent has not greeted, as ssh that still connects
 
  private:

@@ -33,10 +33,9 @@ void JobRun::lost(HostIndex root, const std::vector<HostIndex>& hosts, const std
   look();
 }
 
-void JobRun::hear(HostIndex host, const Lost& lost) {
+void JobRun::hear(HostIndex, const Lost& lost) {
   if (phase_ == Phase::mustering) return muster_.lost_below(lost.host, lost.text);
   if (lost.host >= crew_.host_count()) return;
-  (void)host;
   const auto hosts = muster_.below(lost.host);
   crew_.forget(hosts);
   lose(hosts, lost.text);
@@ -61,7 +60,8 @@ void JobRun::hear(HostIndex, const Output& output) {
   printer_->print(output.rank, output.stream, output.bytes);
   if (const Status failure = printer_->failure(); !failure && !std::exchange(has_told_of_printer_, true)) {
     say(fmt::format("the output cannot be written: {}", failure.text()));
-    interrupt(SIGPIPE);
+    is_end_wanted_ = true;
+    judge(verdict_->output_lost(failure, os::now()));
   }
   if (printer_->is_full()) crew_.set_reading(false);
 }

@@ -32,7 +32,8 @@ struct SlurmSettings {
 struct ElasticSettings {
   Rank ranks_min = 0;  // 0: the job is not elastic
   Rank ranks_max = 0;
-  std::string discovery_script = {};
+  std::vector<Host> hosts = {};                           // that the user has named, those without ranks too
+  std::string discovery_script = {};                      // or who names them
   int slots_per_host = 1;                                 // for hosts that the script names without
   std::chrono::seconds wait{600};                         // for enough slots
   std::chrono::seconds cooldown_min{0}, cooldown_max{0};  // of a host that failed; 0: it stays out for good

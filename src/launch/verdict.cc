@@ -8,7 +8,6 @@
 #include <map>
 #include <utility>
 
-#include "base/text.h"
 #include "launch/rank_list.h"
 
 namespace tutti::launch {
@@ -56,10 +55,9 @@ std::string time_text(std::uint64_t ns) {
   return fmt::format("{} h {} min", minutes / kMinutesPerHour, minutes % kMinutesPerHour);
 }
 
-std::string wish_text(int signal) {
-  if (signal == SIGINT) return "Ctrl-C";
-  return signal_text(signal);
-}
+std::string wish_text(int signal) { return signal == SIGINT ? "Ctrl-C" : signal_text(signal); }
+
+std::string delay_text(Time from, Time to) { return time_text(to > from ? to.ns - from.ns : 0); }
 
 }  // namespace
 
@@ -148,6 +146,15 @@ Measure Verdict::timed_out(std::chrono::seconds limit, Time now) {
                .text = fmt::format("ended because the job reached its time limit of {} s (--timeout)", limit.count())});
 }
 
+Measure Verdict::output_lost(const Status& why, Time now) {
+  sentence_.clear();
+  if (is_over() || cause_) return Measure::none;
+  sentence_ = fmt::format("{}ending {}, because output is lost", kWho, ranks_text(ranks_with(Fate::running)));
+  return stop({.at = now,
+               .code = why.code() == Code::peer_lost ? kSignalCodeBase + SIGPIPE : kOutputLostCode,
+               .text = fmt::format("ended because output was lost: {}", why.text())});
+}
+
 std::optional<Verdict::Culprit> Verdict::culprit() const { return cause_ ? cause_->culprit : std::nullopt; }
 
 std::vector<std::string> Verdict::report(const std::vector<std::string>& last_lines) const {
@@ -203,7 +210,7 @@ std::string Verdict::rank_text(Rank rank) const {
 }
 
 std::string Verdict::duration_text(Time now) const {
-  return begin_ && now >= *begin_ ? " after " + time_text(now.ns - begin_->ns) : std::string();
+  return begin_ ? " after " + delay_text(*begin_, now) : std::string();
 }
 
 std::vector<Rank> Verdict::ranks_with(Fate fate) const {
@@ -213,32 +220,36 @@ std::vector<Rank> Verdict::ranks_with(Fate fate) const {
   return ranks;
 }
 
-// "rank 5 (exit code 1, 20 ms later)", those that failed in the same way together.
+// "rank 5 (exit code 1, 20 ms later)": those that failed in the same way together, who failed first in front.
 std::vector<std::string> Verdict::others_that_failed() const {
   struct Group {
     std::vector<Rank> ranks;
-    Time first = {};
-    Time last = {};
+    std::string how;
+    Time first;
+    Time last;
   };
-  std::map<std::string, Group> groups;
+  std::map<std::string, Group> by_how;
   for (const Rank rank : ranks_with(Fate::failed)) {
     if (cause_->culprit && cause_->culprit->rank == rank) continue;
     const RankEnd& end = ranks_[static_cast<std::size_t>(rank)];
-    Group& group = groups[end.how];
-    group.first = group.ranks.empty() ? end.at : std::min(group.first, end.at);
+    Group& group = by_how.try_emplace(end.how, Group{{}, end.how, end.at, end.at}).first->second;
+    group.first = std::min(group.first, end.at);
     group.last = std::max(group.last, end.at);
     group.ranks.push_back(rank);
   }
+  std::vector<Group> groups;
+  for (auto& [how, group] : by_how) groups.push_back(std::move(group));
+  std::ranges::stable_sort(groups, {}, &Group::first);
   std::vector<std::string> texts;
   std::size_t left_out = 0;
-  for (const auto& [how, group] : groups) {
+  for (const Group& group : groups) {
     if (texts.size() == kGroupsMax) {
       left_out += group.ranks.size();
       continue;
     }
-    const std::string first = time_text(group.first.ns - cause_->at.ns);
-    const std::string last = time_text(group.last.ns - cause_->at.ns);
-    texts.push_back(fmt::format("{} ({}, {} later)", ranks_text(group.ranks), how,
+    const std::string first = delay_text(cause_->at, group.first);
+    const std::string last = delay_text(cause_->at, group.last);
+    texts.push_back(fmt::format("{} ({}, {} later)", ranks_text(group.ranks), group.how,
                                 first == last ? first : fmt::format("{} to {}", first, last)));
   }
   if (left_out > 0) texts.push_back(fmt::format("{} more", left_out));

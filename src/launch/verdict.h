@@ -10,6 +10,7 @@
 #include "base/deadline.h"
 #include "launch/layout.h"
 #include "launch/message.h"
+#include "tutti/status.h"
 
 namespace tutti::launch {
 
@@ -24,6 +25,7 @@ enum class Measure : std::uint8_t {
 inline constexpr int kTimeoutCode = 124;      // as of timeout(1)
 inline constexpr int kCannotStartCode = 127;  // as of a shell
 inline constexpr int kHostLostCode = 255;     // as of ssh
+inline constexpr int kOutputLostCode = 1;     // 128 + SIGPIPE where it is the reader who left
 inline constexpr int kSignalCodeBase = 128;   // and the signal
 
 // Time goes in with every event; nothing here waits. After the first failure everything that follows is a consequence,
@@ -39,6 +41,7 @@ class Verdict {
   Measure host_lost(HostIndex host, const std::string& why, Time now);  // and its ranks with it
   Measure interrupted(int signal, Time now);                            // the first time politely, the second at once
   Measure timed_out(std::chrono::seconds limit, Time now);
+  Measure output_lost(const Status& why, Time now);  // the printer's failure
 
   bool is_over() const { return running_ == 0; }               // every rank has ended or is lost
   bool is_stopping() const { return cause_.has_value(); }      // somebody failed or the user wants the end

@@ -1,195 +1,135 @@
-// `tutti check`: what this build and this machine have, what is missing, and how to get it.
+// `tutti check`: what this build and this machine, or a list of hosts, have, what is missing, and how to get it.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <sys/mman.h>
-#include <sys/utsname.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
-#include <span>
-#include <vector>
+#include <cstdio>
+#include <nlohmann/json.hpp>
 
-#include "base/text.h"
-#include "device/host/heap.h"
-#include "engine/host/kernels/kernels.h"
-#include "os/clock.h"
-#include "os/futex.h"
-#include "os/machine.h"
-#include "os/remote_memory.h"
-#include "os/small_file.h"
-#include "tools/tutti/check_network.h"
+#include "bootstrap/env/launch.h"
+#include "launch/slurm_allocation.h"
+#include "os/environment.h"
+#include "tools/tutti/check/build_table.h"
+#include "tools/tutti/check/cluster_json.h"
+#include "tools/tutti/check/cluster_text.h"
+#include "tools/tutti/check/hosts_run.h"
+#include "tools/tutti/check/report_json.h"
+#include "tools/tutti/check/report_text.h"
 #include "tools/tutti/command.h"
-#include "tools/tutti/finding.h"
-#include "tools/tutti/ranks.h"
-#include "tutti/communicator.h"
-#include "tutti/version.h"
+#include "tools/tutti/run_settings.h"
 
 namespace tutti::tool {
 
 namespace {
 
-struct CheckOptions {};
+constexpr std::size_t kColumnsWithoutTerminal = 120;
 
-constexpr std::chrono::seconds kPatience{5};
+struct CheckOptions {
+  bool is_json = false;
+  bool shows_build = false;
+  bool uses_slurm = false;
+  double tolerance = 0.5;
+  RunOptions run = {};  // hosts, and how they are reached
+};
 
-#ifdef TUTTI_HAS_HIGHWAY
-constexpr bool kHasHighway = true;
-#else
-constexpr bool kHasHighway = false;
-#endif
-#ifdef TUTTI_HAS_HWLOC
-constexpr bool kHasHwloc = true;
-#else
-constexpr bool kHasHwloc = false;
-#endif
-
-std::string size_text(std::size_t bytes) { return bytes == 0 ? "unknown" : text::bytes_text(bytes); }
-
-Finding check_build() {
-  utsname system{};
-  const bool is_known = uname(&system) == 0;
-  return {.what = "build",
-          .text = fmt::format("tutti {} on {} {}, {}", TUTTI_VERSION, is_known ? system.sysname : "an unknown system",
-                              system.release, system.machine)};
+std::string text_of(const nlohmann::ordered_json& json) {
+  // What programs answered may be no UTF-8.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-Finding check_instructions() {
-  std::vector<std::string_view> sets;
-  for (const auto& set : engine::kernel_sets()) sets.push_back(set.instruction_set);
-  Finding finding{.what = "arithmetic", .text = fmt::format("{}, the best of {}", sets[0], fmt::join(sets, ", "))};
-  if (!kHasHighway) {
-    finding = {State::slower, "arithmetic", "portable C++: this build has no Highway",
-               "install libhwy-dev and build again; the bits stay the same"};
+int check_here(const CheckOptions& options) {
+  const check::HostReport report = check::look_here();
+  fmt::print("{}", options.is_json ? text_of(check::json_of(report)) + "\n" : check::text_of(report.findings));
+  return check::is_usable(report.findings) ? kExitDone : kExitFailed;
+}
+
+check::HeatMapStyle style_here() {
+  check::HeatMapStyle style{.columns_max = kColumnsWithoutTerminal};
+  if (::isatty(STDOUT_FILENO) == 0) return style;
+  style.has_colour = !os::environment_variable("NO_COLOR");
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.columns_max = size.ws_col;
+  return style;
+}
+
+// Inside an allocation of several nodes, but not in a step of it: there every task would check them all.
+bool is_on_many_nodes() {
+  const auto launch = bootstrap::launch_of(os::environment_variable);
+  const auto allocation = launch::slurm_allocation_of(os::environment_variable);
+  return launch && !*launch && allocation && *allocation && (*allocation)->hosts.size() > 1;
+}
+
+int fail(const Status& status, int code) {
+  fmt::print(stderr, "tutti check: {}\n", status.text());
+  return code;
+}
+
+int check_many(const CheckOptions& options) {
+  const Surroundings here = this_process();
+  RunOptions run = options.run;
+  run.ranks_per_host = 1;
+  run.slots_per_host = 1;
+  if (options.uses_slurm) run.launcher = "slurm";
+  run.program = {here.executable.string()};  // the rest of it comes later
+  auto settings = settings_of(run, here);
+  if (!settings) return fail(settings.status(), kExitUsage);
+  const auto cluster = check::check_hosts(*std::move(settings), here.host_name);
+  if (!cluster) return fail(cluster.status(), kExitFailed);
+  const check::Tolerance tolerance{.bandwidth = options.tolerance};
+  fmt::print("{}", options.is_json ? text_of(check::json_of(*cluster, tolerance)) + "\n"
+                                   : check::text_of(*cluster, tolerance, style_here()));
+  return check::problems_of(*cluster, tolerance).empty() ? kExitDone : kExitFailed;
+}
+
+int run_check(const CheckOptions& options) {
+  if (options.shows_build) {
+    fmt::print("{}", check::build_table());
+    return kExitDone;
   }
-  return finding;
+  const bool names_hosts = !options.run.hosts.empty() || !options.run.host_file.empty();
+  return names_hosts || options.uses_slurm || is_on_many_nodes() ? check_many(options) : check_here(options);
 }
 
-Finding check_cores() {
-  const os::Machine& machine = os::this_machine();
-  return {.what = "cores",
-          .text = fmt::format("{} usable, {} of memory, {} NUMA node{}", machine.usable_cores,
-                              size_text(machine.memory_bytes), machine.numa_nodes, machine.numa_nodes == 1 ? "" : "s")};
-}
-
-Finding check_caches() {
-  const os::Machine& machine = os::this_machine();
-  Finding finding{
-      .what = "caches",
-      .text = fmt::format("second {}, last {} for {} core{}, as {} tells", size_text(machine.cache_bytes_l2),
-                          size_text(machine.cache_bytes_last), machine.cores_of_last_cache,
-                          machine.cores_of_last_cache == 1 ? "" : "s", kHasHwloc ? "hwloc" : "Linux")};
-  if (!kHasHwloc) finding.remedy = "install libhwloc-dev and build again to know more of large machines";
-  return finding;
-}
-
-// A child reads its parent, as ranks read each other: what a parent may do with its child says less.
-Finding check_pulling() {
-  static const std::array<std::byte, 16> mark = {std::byte{0x74}, std::byte{0x75}, std::byte{0x74}, std::byte{0x69}};
-  const pid_t self = getpid();
-  if (!os::can_read(self, mark.data(), mark)) {
-    return {State::slower, "reading others", "process_vm_readv is not permitted at all, not even on this process",
-            "containers: allow it in the seccomp profile; buffers from tutti::allocate need no permission"};
-  }
-  const RanksEnd end = run_ranks(1, [&](Rank) { return os::can_read(self, mark.data(), mark) ? 0 : 1; });
-  if (end.status) return {.what = "reading others", .text = "process_vm_readv is permitted between processes"};
-  const std::string scope = os::read_small_file("/proc/sys/kernel/yama/ptrace_scope").value_or("not there");
-  return {State::slower, "reading others",
-          fmt::format("process_vm_readv is permitted on this process only; ptrace_scope is {}", scope),
-          "sysctl kernel.yama.ptrace_scope=0, or CAP_SYS_PTRACE for a container; buffers from tutti::allocate need no "
-          "permission"};
-}
-
-Finding check_heap() {
-  const auto heap = device::Heap::of_process();
-  if (!heap) {
-    return {State::missing, "shared memory", std::string(heap.status().text()),
-            "threads (Communicator::create_local) need none"};
-  }
-  Finding finding{.what = "shared memory",
-                  .text = fmt::format("a memfd of up to {} a process", text::bytes_text((*heap)->limit_bytes()))};
-  const std::size_t half = os::this_machine().memory_bytes / 2;
-  if ((*heap)->limit_bytes() < half && (*heap)->limit_bytes() < (std::size_t{512} << 30)) {
-    finding.state = State::slower;
-    finding.remedy = "less than the machine has: look at 'ulimit -v' and 'ulimit -f'";
-  }
-  return finding;
-}
-
-// One process sleeps on a word, the other changes the word and wakes it.
-Finding check_futex() {
-  void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return {State::missing, "sleeping", "cannot map a page that processes share", "ulimit -v"};
-  auto* word = new (page) std::atomic<std::uint32_t>(0);
-  const RanksEnd end = run_ranks(2, [word](Rank rank) {
-    const Deadline deadline = Deadline::after(os::now(), kPatience);
-    if (rank == 1) {
-      word->store(1, std::memory_order_release);
-      os::futex_wake_all(*word);
-      return 0;
-    }
-    while (word->load(std::memory_order_acquire) == 0 && !deadline.has_passed(os::now())) {
-      os::futex_wait(*word, 0, deadline);
-    }
-    return deadline.has_passed(os::now()) ? 1 : 0;
-  });
-  munmap(page, 4096);
-  if (end.status) return {.what = "sleeping", .text = "processes wake each other by futex"};
-  return {State::missing, "sleeping", "a futex does not wake another process",
-          "look at the container's seccomp profile"};
-}
-
-// All of it together: two processes meet through a file and add up a number each.
-Finding check_meeting() {
-  const auto folder = PrivateFolder::create();
-  if (!folder) return {State::missing, "processes", std::string(folder.status().text()), ""};
-  const std::string store = fmt::format("file:{}/store", folder->path());
-  const RanksEnd end = run_ranks(2, [&](Rank rank) {
-    auto communicator = Communicator::create(
-        {.rank = rank, .size = 2, .store = store, .start_timeout = kPatience, .timeout = kPatience});
-    float value[] = {static_cast<float>(rank + 1)};
-    Status status = communicator ? communicator->all_reduce(std::span<float>(value)) : communicator.status();
-    if (status && value[0] != 3) status = Status(Code::internal, fmt::format("1 + 2 gave {}", value[0]));
-    if (!status) fmt::print(stderr, "tutti check: rank {}: {}\n", rank, status.text());
-    return status ? 0 : 1;
-  });
-  if (end.status) return {.what = "processes", .text = "two of them met and added up 1 and 2"};
-  return {State::missing, "processes", "two of them could not add up 1 and 2", "the sentences above say why"};
-}
-
-std::string_view mark_of(State state) {
-  switch (state) {
-    case State::good: return "ok";
-    case State::slower: return "slower";
-    case State::missing: return "MISSING";
-  }
-  return "";
-}
-
-void print(const Finding& finding) {
-  fmt::print("{:<8} {:<15} {}\n", mark_of(finding.state), finding.what, finding.text);
-  for (const std::string& detail : finding.details) fmt::print("{:<8} {:<15} {}\n", "", "", detail);
-  if (!finding.remedy.empty()) fmt::print("{:<8} {:<15} -> {}\n", "", "", finding.remedy);
-}
-
-int check(const CheckOptions&) {
-  bool is_usable = true;
-  // The heap comes last: who is forked from a process with one cannot have its own.
-  for (const auto& find : {check_build, check_settings, check_instructions, check_cores, check_caches, check_interfaces,
-                           check_carrier, check_futex, check_pulling, check_meeting, check_heap}) {
-    const Finding finding = find();
-    print(finding);
-    is_usable = is_usable && finding.state != State::missing;
-  }
-  return is_usable ? kExitDone : kExitFailed;
+void add_check_options(CLI::App& command, CheckOptions& options) {
+  CLI::Option* json = command.add_flag("--json", options.is_json, "Print JSON, as the files in share/schemas say");
+  command.add_flag("--build", options.shows_build, "Print the table that horovodrun --check-build prints")
+      ->excludes(json);
+  CLI::Option* hosts =
+      command
+          .add_option("-H,--hosts", options.run.hosts, "Check these hosts and the network between every two of them")
+          ->type_name("LIST");
+  CLI::Option* file =
+      command.add_option("--hostfile", options.run.host_file, "The same with the hosts of a file")->type_name("FILE");
+  command.add_flag("--slurm", options.uses_slurm, "The same with all nodes of this job of Slurm")
+      ->excludes(hosts)
+      ->excludes(file);
+  command
+      .add_option("--tolerance", options.tolerance,
+                  "A way between two hosts is wrong below this part of the median bandwidth")
+      ->type_name("PART")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command.add_option("-p,--ssh-port", options.run.ssh_port, "The port of sshd on the hosts")
+      ->type_name("PORT")
+      ->check(CLI::Range(1, 65'535));
+  command.add_option("-i,--ssh-identity-file", options.run.ssh_identity, "The key for ssh")->type_name("FILE");
+  command.add_option("--ssh-option", options.run.ssh_options, "An option for ssh, as after -o")
+      ->type_name("NAME=VALUE")
+      ->take_all();
+  command.add_option("--jump", options.run.jump, "The host that leads to the others: ssh -J")->type_name("HOST");
+  command.add_option("--agent-path", options.run.agent_path, "Where tutti lies on the hosts; as here unless given")
+      ->type_name("PATH");
 }
 
 }  // namespace
 
 void add_check_command(CLI::App& root, Commands& commands) {
   commands.add<CheckOptions>(
-      root, {"check", "Say what this build and this machine have, what is missing and how to get it.", "tutti check"},
-      [](CLI::App&, CheckOptions&) {}, check);
+      root,
+      {"check", "Say what this machine or a list of hosts has, what is missing and how to get it.",
+       "tutti check\ntutti check --json\ntutti check -H gpu1,gpu2,gpu3\ntutti check --hostfile hosts.txt --tolerance "
+       "0.8"},
+      add_check_options, run_check);
 }
 
 }  // namespace tutti::tool

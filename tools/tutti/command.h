@@ -72,6 +72,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& command);
 void add_plan_command(CLI::App& root, Commands& commands);
 void add_demo_command(CLI::App& root, Commands& commands);
 void add_check_command(CLI::App& root, Commands& commands);
+void add_check_rank_command(CLI::App& root, Commands& commands);
 void add_env_command(CLI::App& root, Commands& commands);
 void add_meet_command(CLI::App& root, Commands& commands);
 void add_inspect_command(CLI::App& root, Commands& commands);

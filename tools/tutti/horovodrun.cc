@@ -12,8 +12,8 @@
 #include "launch/start/link.h"
 #include "os/error_text.h"
 #include "tools/tutti/horovod_config.h"
+#include "tools/tutti/plan_options.h"
 #include "tools/tutti/run_command.h"
-#include "tools/tutti/run_hosts.h"
 #include "tutti/version.h"
 
 namespace tutti::tool {
@@ -158,7 +158,7 @@ void add_meaningless(CLI::App& app, HorovodOptions& options) {
 
 // What a configuration says comes first, so that the command line wins.
 std::optional<int> add_config(CLI::App& app, HorovodOptions& options, std::vector<std::string>& arguments) {
-  const auto text = read_options_file(options.config_file);
+  const auto text = read_text(options.config_file);
   const auto more = text ? parse_horovod_config(*text) : Result<std::vector<std::string>>(text.status());
   if (!more) {
     const std::string doing = text ? fmt::format("reading {}", options.config_file) : "--config-file";

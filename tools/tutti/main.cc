@@ -29,6 +29,7 @@ void add_commands(CLI::App& root, Commands& commands, const std::vector<std::str
   add_demo_command(root, commands);
   add_run_command(root, commands, program);
   add_check_command(root, commands);
+  add_check_rank_command(root, commands);
   add_env_command(root, commands);
   add_meet_command(root, commands);
   add_inspect_command(root, commands);

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "launch/forwarding.h"
@@ -13,7 +10,7 @@
 #include "launch/host_list.h"
 #include "launch/slurm_allocation.h"
 #include "launch/world.h"
-#include "os/error_text.h"
+#include "tools/tutti/plan_options.h"
 
 namespace tutti::tool {
 
@@ -21,8 +18,6 @@ namespace {
 
 using launch::Host;
 using launch::Starter;
-
-constexpr std::size_t kTextBytesMax = std::size_t{16} << 20;
 
 // How many slots a host has that is named without a number.
 int standard_slots(const RunOptions& options) {
@@ -39,7 +34,7 @@ Result<std::vector<Host>> named_hosts(const RunOptions& options) {
     return hosts ? hosts : Result<std::vector<Host>>(hosts.status().while_doing("-H"));
   }
   if (options.host_file.empty()) return std::vector<Host>();
-  TUTTI_ASSIGN(const std::string text, read_options_file(options.host_file));
+  TUTTI_ASSIGN(const std::string text, read_text(options.host_file));
   auto hosts = launch::parse_host_file(text, standard_slots(options));
   if (!hosts) return hosts.status().while_doing(fmt::format("reading {}", options.host_file));
   return hosts;
@@ -107,20 +102,6 @@ bool asks_for_ranks(const RunOptions& options) {
 
 }  // namespace
 
-Result<std::string> read_options_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return invalid_argument(fmt::format("cannot read '{}': {}; name another file", path, os::error_text(errno)));
-  }
-  std::string text(kTextBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
-  if (text.size() > kTextBytesMax) {
-    return invalid_argument(fmt::format("'{}' has more than {} bytes; name another file", path, kTextBytesMax));
-  }
-  return text;
-}
-
 Result<Hosts> hosts_of(const RunOptions& options, const Surroundings& surroundings) {
   TUTTI_ASSIGN(std::vector<Host> hosts, named_hosts(options));
   TUTTI_ASSIGN(const auto allocation, allocation_of(options, surroundings));
@@ -153,7 +134,7 @@ Result<Hosts> hosts_of(const RunOptions& options, const Surroundings& surroundin
         static_cast<Rank>(std::clamp<std::int64_t>(slots, options.ranks_min, std::max(most, options.ranks_min)));
   }
   TUTTI_ASSIGN(launch::Layout layout, launch::lay_out(hosts, wish));
-  return Hosts{.starter = starter, .layout = std::move(layout)};
+  return Hosts{.starter = starter, .layout = std::move(layout), .all = std::move(hosts)};
 }
 
 }  // namespace tutti::tool

@@ -1,7 +1,7 @@
 // Where a job runs: the hosts that the user has named or Slurm has given, and how they are reached.
 #pragma once
 
-#include <string>
+#include <vector>
 
 #include "launch/layout.h"
 #include "launch/settings.h"
@@ -13,10 +13,8 @@ namespace tutti::tool {
 struct Hosts {
   launch::Starter starter = launch::Starter::local;
   launch::Layout layout = {};
+  std::vector<launch::Host> all = {};  // those without ranks too
 };
 Result<Hosts> hosts_of(const RunOptions& options, const Surroundings& surroundings);
-
-// The text of a file that the user has named; at most 16 MiB.
-Result<std::string> read_options_file(const std::string& path);
 
 }  // namespace tutti::tool

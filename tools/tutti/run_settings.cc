@@ -12,6 +12,7 @@
 #include "os/entropy.h"
 #include "os/machine.h"
 #include "tools/tutti/facade_paths.h"
+#include "tools/tutti/plan_options.h"
 #include "tools/tutti/run_hosts.h"
 
 namespace tutti::tool {
@@ -72,7 +73,7 @@ Result<launch::Variables> environment_of(const RunOptions& options, const Surrou
   launch::Variables variables;
   if (!options.forwards_nothing) variables = launch::forwarded(surroundings.environment, starter);
   if (!options.environment_file.empty()) {
-    TUTTI_ASSIGN(const std::string text, read_options_file(options.environment_file));
+    TUTTI_ASSIGN(const std::string text, read_text(options.environment_file));
     auto some = launch::parse_environment_file(text, surroundings.environment);
     if (!some) return some.status().while_doing(fmt::format("reading {}", options.environment_file));
     for (auto& [name, value] : *some) launch::set_variable(variables, name, std::move(value));
@@ -231,6 +232,7 @@ Result<Settings> settings_of(const RunOptions& options, const Surroundings& surr
   TUTTI_ASSIGN(Hosts hosts, hosts_of(options, surroundings));
   settings.starter = hosts.starter;
   settings.layout = std::move(hosts.layout);
+  settings.elastic.hosts = std::move(hosts.all);
   TUTTI_TRY(add_ways(options, surroundings, settings));
   TUTTI_ASSIGN(settings.job, name_of(options));
   settings.command = options.program;

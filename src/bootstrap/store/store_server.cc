@@ -111,6 +111,12 @@ void StoreServer::take(ActorId from, Client& client, const StoreCall& call) {
   if (is_change(request.kind)) answer_waiting(request.key);
 }
 
+Reply StoreServer::ask_here(const Request& request) {
+  Reply reply = execute(table_, request).value_or(Reply{});
+  if (is_change(request.kind)) answer_waiting(request.key);
+  return reply;
+}
+
 void StoreServer::start_wait(ActorId from, const StoreCall& call) {
   if (call.wait_ns == 0) return answer({from, call.number}, Reply{});
   waits_.add({from, call.number}, call.request.key, later(world_.now(), call.wait_ns));

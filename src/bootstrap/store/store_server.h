@@ -29,6 +29,9 @@ class StoreServer final : public Actor {
   void lost(ActorId actor, const Status& why) override;
   void wake() override;
 
+  // For the process that keeps the store. A wait for a key that is not there is answered at once: absent.
+  Reply ask_here(const Request& request);
+
   bool is_unused() const { return present_count_ == 0; }  // nobody is connected who has asked for anything
 
  private:

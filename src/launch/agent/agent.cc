@@ -197,6 +197,7 @@ Ending::Job Agent::job() {
           .has_ranks = [this] { return !ranks_.empty(); },
           .ranks = [this] { return rank_pids(); },
           .spared = [this] { return branches_.pids(); },
+          .reap = [this] { reap(); },
           .done = [this] { all_gone(); }};
 }
 

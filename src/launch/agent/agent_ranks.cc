@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "launch/agent/agent.h"
-#include "launch/agent/binding.h"
 #include "os/clock.h"
 #include "os/cpu_places.h"
 #include "os/process_tree.h"

@@ -149,6 +149,15 @@ TEST(Agent, StopForcesAfterTheGraceAndAnotherBeginIsTaken) {
   EXPECT_TRUE(agent.output().ends_with("again\n"));
 }
 
+TEST(Agent, WithoutGraceRanksAreKilledAtOnce) {
+  AgentUnderTest agent;
+  agent.begin("echo ready; sleep 1000");
+  agent.printed_pids();
+  agent.send(Stop{.grace_ms = 0});
+  ASSERT_TRUE(agent.wait_for<Gone>());
+  EXPECT_EQ(agent.all<Ended>(), std::vector<Ended>({{.rank = 0, .signal = SIGKILL, .was_stopped = true, .core = ""}}));
+}
+
 TEST(Agent, AHaltedRankEndsToo) {
   AgentUnderTest agent;
   agent.begin("echo ready; sleep 1000");

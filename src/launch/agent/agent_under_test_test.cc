@@ -29,7 +29,8 @@ AgentUnderTest::AgentUnderTest(AgentSettings settings) : loop_(*os::EventLoop::c
     ::_exit(status ? 0 : 1);
   }
   ::close(ends[1]);
-  channel_ = std::make_unique<Channel>(*loop_, create_socket_duct(os::FileDescriptor(ends[0])), Greets::expects, *this);
+  channel_ = std::make_unique<Channel>(*loop_, create_socket_duct(os::FileDescriptor(ends[0])), Greets::expects,
+                                       static_cast<Channel::Owner&>(*this));
   channel_->start();
 }
 

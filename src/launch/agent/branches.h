@@ -16,7 +16,7 @@
 namespace tutti::launch {
 
 // On the thread of the loop.
-class Branches final : private Channel::Owner {
+class Branches final : public Channel::Owner {
  public:
   class Listener {
    public:

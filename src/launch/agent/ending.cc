@@ -46,15 +46,14 @@ void Ending::ask_politely() {
 
 void Ending::advance() {
   timer_ = {};
-  os::reap_orphans([known = job_.ranks(), spared = job_.spared()](pid_t pid) {
-    return std::ranges::find(known, pid) != known.end() || std::ranges::find(spared, pid) != spared.end();
-  });
+  job_.reap();
   const std::vector<os::ProcessFacts> left = living(job_.spared());
   if (left.empty() && !job_.has_ranks()) {
     kill_at_.reset();
     return job_.done();
   }
   if (*kill_at_ <= os::now()) {
+    job_.signal_ranks(SIGKILL);
     for (const os::ProcessFacts& process : left) os::send_signal(process, SIGKILL);
   }
   timer_ = loop_.call_at(Deadline::after(os::now(), kRound).at, [this] { advance(); });

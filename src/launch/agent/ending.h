@@ -21,6 +21,7 @@ class Ending {
     std::function<bool()> has_ranks;               // which have not ended with all their output
     std::function<std::vector<pid_t>()> ranks;     // their leaders that run: their groups get signals by signal_ranks
     std::function<std::vector<pid_t>()> spared;    // children that end in their own way
+    std::function<void()> reap;                    // orphans that have ended
     std::function<void()> done;                    // nothing is left; from the loop
   };
   Ending(os::EventLoop& loop, Job job) : loop_(loop), job_(std::move(job)) {}

@@ -16,8 +16,10 @@
 namespace tutti::launch {
 namespace {
 
-constexpr int kPipeBytes = 1 << 20;  // as much as any user gets; a rank writes so much without waiting for us
-constexpr std::size_t kSpaceBytes = std::size_t{256} << 10;
+// A rank writes so much without waiting for us. Not more: the kernel gives each user 64 MiB for all pipes, and where a
+// host has many ranks their own pipes would become tiny.
+constexpr int kPipeBytes = 256 << 10;
+constexpr std::size_t kSpaceBytes = kPipeBytes;
 constexpr int kReadsMax = 64;  // when cut: more than a pipe holds
 
 }  // namespace

@@ -89,6 +89,7 @@ class ConsolePrinter final : public Printer {
   Writer* files_ = nullptr;
   std::vector<PrintedStream> printed_;  // by file_of(); empty tags and no use where a rank is not printed
   std::vector<bool> is_printed_;
+  Rank alone_ = kNoRank;           // the only one that is printed, where there is only one
   std::vector<Lines> file_lines_;  // by file_of(), for timestamps
   std::vector<Tail> tails_;
   std::string mark_;  // space for the stamp and the tag of the lines at hand
@@ -123,14 +124,17 @@ Status ConsolePrinter::open(os::EventLoop& loop, std::function<void()> on_room, 
 
 void ConsolePrinter::create_streams(const Console& console) {
   for (Rank rank = 0; rank < size_; ++rank) is_printed_.push_back(prints(rank));
-  const bool is_alone = std::ranges::count(is_printed_, true) == 1;
-  const Company company = is_alone ? Company::alone : Company::shared;
+  if (std::ranges::count(is_printed_, true) == 1)
+    alone_ = static_cast<Rank>(std::ranges::find(is_printed_, true) - is_printed_.begin());
+  const Company company = alone_ == kNoRank ? Company::shared : Company::alone;
   const std::size_t line_bytes_max =
       std::clamp(kRestBytesMax / static_cast<std::size_t>(std::max(size_, 1)), kLineBytesMin, kOutputBytesMax);
+  const std::array<bool, 2> is_coloured = {has_colour(settings_.colour, console.out),
+                                           has_colour(settings_.colour, console.err)};
   for (Rank rank = 0; rank < size_; ++rank) {
     for (const Stream stream : {Stream::out, Stream::err}) {
-      const bool is_coloured = has_colour(settings_.colour, stream == Stream::out ? console.out : console.err);
-      printed_.push_back({Lines(company, line_bytes_max), tag_text(settings_.tag, is_coloured, rank, size_, stream)});
+      printed_.push_back({Lines(company, line_bytes_max),
+                          tag_text(settings_.tag, is_coloured[index_of(stream)], rank, size_, stream)});
       if (files_ != nullptr && settings_.has_timestamps) file_lines_.emplace_back(Company::alone, line_bytes_max);
     }
   }
@@ -177,13 +181,10 @@ void ConsolePrinter::print(Rank rank, Stream stream, std::span<const std::byte> 
 
 // Of a rank that is alone on the console: whatever else comes there begins on a line of its own.
 void ConsolePrinter::end_open_line(const PrintedStream* but) {
-  if (console_[0] != console_[1] || std::ranges::count(is_printed_, true) != 1) return;
-  for (Rank rank = 0; rank < size_; ++rank) {
-    if (!is_printed_[static_cast<std::size_t>(rank)]) continue;
-    for (const Stream stream : {Stream::out, Stream::err})
-      if (PrintedStream* printed = printed_of(rank, stream); printed != but)
-        printed->lines.end({}, console_[0]->space());
-  }
+  if (alone_ == kNoRank || console_[0] != console_[1]) return;
+  for (const Stream stream : {Stream::out, Stream::err})
+    if (PrintedStream* printed = printed_of(alone_, stream); printed != but)
+      printed->lines.end({}, console_[0]->space());
 }
 
 void ConsolePrinter::end(Rank rank) {

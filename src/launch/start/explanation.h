@@ -14,12 +14,12 @@ enum class Way : std::uint8_t { local, ssh, slurm };
 
 struct Parting {
   Way way = Way::local;
-  std::string host = {};         // as the user gave it
-  std::string agent_path = {};   // of `tutti` there
-  bool has_answered = false;     // it was an agent that went
-  std::string stream = {};       // what the end of its channel said
-  std::string noise = {};        // what came instead of a greeting
-  std::string complaints = {};   // of ssh, or of the agent
+  std::string host = {};        // as the user gave it
+  std::string agent_path = {};  // of `tutti` there
+  bool has_answered = false;    // it was an agent that went
+  std::string stream = {};      // what the end of its channel said
+  std::string noise = {};       // what came instead of a greeting
+  std::string complaints = {};  // of ssh, or of the agent
   std::optional<os::ProcessEnd> end = {};
 };
 

@@ -23,7 +23,8 @@ Result<Link> start_link(os::EventLoop& loop, Way way, const std::vector<std::str
   TUTTI_ASSIGN(auto program, Program::start(loop, {.words = words,
                                                    .environment = os::whole_environment(),
                                                    .input = theirs.get(),
-                                                   .output = theirs.get()}));
+                                                   .output = theirs.get(),
+                                                   .has_children = way == Way::ssh}));
   return Link{.duct = create_socket_duct(std::move(ours)),
               .program = std::move(program),
               .greets = Greets::expects,

@@ -35,6 +35,7 @@ Result<std::unique_ptr<Program>> Program::start(os::EventLoop& loop, const Setti
                                                     .output = settings.keeps_output ? theirs.get() : settings.output,
                                                     .error = theirs.get()}));
   std::unique_ptr<Program> program(new Program(loop, std::move(child), std::move(ours)));  // NOLINT: private
+  program->has_children_ = settings.has_children;
   TUTTI_TRY(program->watch());
   return program;
 }
@@ -50,11 +51,16 @@ Status Program::watch() {
   return {};
 }
 
+void Program::signal(int signal) const {
+  if (end_) return;
+  has_children_ ? child_.signal_group(signal) : child_.send_signal(signal);
+}
+
 Program::~Program() {
   loop_.unwatch(end_watch_);
   loop_.unwatch(error_watch_);
   if (end_) return;
-  child_.send_signal(SIGKILL);
+  signal(SIGKILL);
   pollfd wait{.fd = child_.descriptor(), .events = POLLIN, .revents = 0};
   ::poll(&wait, 1, 1000);  // a killed process is gone soon, unless its disk or network hangs
   child_.try_wait();

@@ -23,6 +23,7 @@ class Program {
     int input = -1;                             // borrowed; negative: /dev/null
     int output = -1;                            // likewise
     bool keeps_output = false;                  // among the complaints
+    bool has_children = false;                  // that get its signals too, as the connections of ssh through others do
   };
   static Result<std::unique_ptr<Program>> start(os::EventLoop& loop, const Settings& settings);
   Program(const Program&) = delete;
@@ -32,7 +33,8 @@ class Program {
   void on_end(std::function<void()> function) { on_end_ = std::move(function); }  // from the loop
   const std::optional<os::ProcessEnd>& end() const { return end_; }               // nullopt: it runs
   pid_t pid() const { return child_.pid(); }
-  void signal(int signal) const { child_.send_signal(signal); }
+  void signal(int signal) const;
+  void signal_group(int signal) const { child_.signal_group(signal); }  // and what it has started
   const std::string& complaints();  // the last of what it has written to stderr until now
 
  private:
@@ -46,6 +48,7 @@ class Program {
   os::EventLoop& loop_;
   os::ChildProcess child_;
   os::FileDescriptor error_;
+  bool has_children_ = false;
   std::string complaints_;
   std::optional<os::ProcessEnd> end_;
   std::function<void()> on_end_;

@@ -30,6 +30,7 @@ std::string text_of(const SlurmTicket& ticket) {
 }
 
 Result<SlurmTicket> parse_slurm_ticket(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
   const auto words = text::words(line);
   if (words.size() != kWords || words[0] != kFirstWord) {
     return malformed(fmt::format("it has {} words instead of {}, or the first is another", words.size(), kWords));

@@ -1,18 +1,22 @@
-#include "tools/tutti/check_network.h"
+#include "tools/tutti/check/network.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/knobs.h"
 #include "bootstrap/network/selection.h"
+#include "os/clock.h"
 #include "os/environment.h"
 #include "os/network_interfaces.h"
+#include "os/tcp_socket.h"
 #include "transport/rdma_devices.h"
 #include "transport/ucx.h"
 
-namespace tutti::tool {
+namespace tutti::tool::check {
 
 namespace {
+
+constexpr std::chrono::milliseconds kReachPatience{500};
 
 Result<bootstrap::Selection> selection_here() {
   // Bad settings are a finding of their own: without them, the interfaces are still worth a look.
@@ -31,9 +35,15 @@ std::string ports_text(const std::vector<transport::RdmaPort>& ports) {
   return texts.empty() ? "no InfiniBand or RoCE port" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
+// Connects to itself at that address: what strangers in between do to packets shows here too.
+Status try_address(const os::IpAddress& address) {
+  TUTTI_ASSIGN(const os::TcpListener listener, os::TcpListener::listen(os::TcpAddress(address, 0), {}));
+  return os::TcpSocket::connect(listener.address(), {}, {}, Deadline::after(os::now(), kReachPatience)).status();
+}
+
 }  // namespace
 
-Finding check_settings() {
+Finding find_settings() {
   const auto knobs = Knobs::read(os::environment_variable);
   if (!knobs) {
     return {State::missing, "settings", std::string(knobs.status().text()), "'tutti env' lists every setting"};
@@ -51,7 +61,7 @@ Finding check_settings() {
   return finding;
 }
 
-Finding check_interfaces() {
+Finding find_interfaces() {
   const auto selection = selection_here();
   if (!selection) {
     return {State::missing, "interfaces", std::string(selection.status().text()),
@@ -67,7 +77,33 @@ Finding check_interfaces() {
   return finding;
 }
 
-Finding check_carrier() {
+Finding find_reach() {
+  const auto selection = selection_here();
+  Finding finding{.what = "addresses"};
+  std::vector<std::string> reached;
+  if (selection) {
+    for (const os::NetworkInterface& interface : selection->chosen) {
+      for (const os::InterfaceAddress& address : interface.addresses) {
+        const std::string name = os::text_of(address.address);
+        const Status status = try_address(address.address);
+        if (status) {
+          reached.push_back(name);
+        } else {
+          finding.state = State::slower;
+          finding.details.push_back(fmt::format("{} of {}: {}", name, interface.name, status.text()));
+        }
+      }
+    }
+  }
+  finding.text =
+      reached.empty() ? "none can be connected to" : fmt::format("{} can be connected to", fmt::join(reached, ", "));
+  if (finding.state != State::good) {
+    finding.remedy = "look at the firewall (nft list ruleset), or leave the interface out with TUTTI_SOCKET_IFNAME";
+  }
+  return finding;
+}
+
+Finding find_carrier() {
   const auto knobs = Knobs::read(os::environment_variable);
   const TransportChoice choice = knobs ? knobs->transport() : TransportChoice::automatic;
   const auto ports = transport::find_rdma_ports();
@@ -88,4 +124,4 @@ Finding check_carrier() {
   return {.what = "carrier", .text = fmt::format("TCP; {}", there)};
 }
 
-}  // namespace tutti::tool
+}  // namespace tutti::tool::check
